@@ -48,8 +48,8 @@ def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:
 def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:
     """Return the one column, or member of an array, whose path ends in that name; None if none does, or several do."""
     known = list(columns)
-    paths = [column.path for column in known]
-    ends = [path for path in (*paths, *_nested(paths)) if path.endswith(f".{name}")]
+    paths = [path for column in known for path in (column.path, *members(column.path))]
+    ends = [path for path in paths if path.endswith(f".{name}")]
     return known_column(ends[0], known) if len(ends) == 1 else None
 
 
@@ -72,8 +72,3 @@ def members(array: str) -> Iterator[str]:
             yield from members(path.removesuffix("[]"))
         else:
             yield path
-
-
-def _nested(paths: Iterable[str]) -> list[str]:
-    """Return the paths of the members of all arrays among some columns."""
-    return [path for array in paths for path in members(array)]

@@ -1,10 +1,11 @@
-"""Checks of arguments before any request; `--no-check` skips those in CHECKS.
+"""What a text is, by its form alone, and checks of arguments before any request; `--no-check` skips those in CHECKS.
 
 Each check returns its argument, in lower case where case says nothing, or raises UsageError.
 """
 
 import os
 import re
+from enum import Enum
 from urllib.parse import urlsplit
 
 from chainq.catalog import bech32
@@ -16,46 +17,105 @@ STORES = ("s3", "gs", "az")
 """The schemes of URLs at which a data set may be, beside folders (`lake/store.py`)."""
 
 
-def transaction_id(text: str) -> str:
-    """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
-    if bech32.fault(text, prefix="at"):
-        _check_kind(text, "transaction ID", "TRANSACTION")
-    return coded(text, "transaction ID", prefix="at")
+class TextKind(Enum):
+    """A kind of text: its name with an article."""
+
+    HEIGHT = "a height, or a row id"
+    TRANSACTION = "a transaction ID"
+    ADDRESS = "an address"
+    PROGRAM = "a program ID"
+    FUNCTION = "a function of a program"
+    BLOCK_HASH = "a block hash"
+    TRANSITION = "a transition ID"
+    RECORD = "the ciphertext of a record"
+    STATE_ROOT = "a state root"
+    FIELD = "a field or group element"
+    SHORTENED = "shortened by a table"
+    SECRET = "a secret key"  # noqa: S105  # a name
 
 
-def address(text: str) -> str:
-    """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
-    _check_kind(text, "address", "ADDRESS")
-    return coded(text, "address")
+_PREFIXES = {
+    "aleo": TextKind.ADDRESS,
+    "at": TextKind.TRANSACTION,
+    "ab": TextKind.BLOCK_HASH,
+    "au": TextKind.TRANSITION,
+    "as": TextKind.TRANSITION,
+    "record": TextKind.RECORD,
+    "sr": TextKind.STATE_ROOT,
+}
+"""The human-readable parts of bech32 texts on the chain (docs/protocol.md, "Values")."""
+_NAME = "[A-Za-z][A-Za-z0-9_]*"
+_FORMS = {
+    r".*….*|[a-z]{2,10}1\w+\.\.\.\w+": TextKind.SHORTENED,
+    r"[0-9][0-9_]*(\.[0-9]+)?[KkMm]?": TextKind.HEIGHT,
+    r"[0-9]+(field|group|scalar)": TextKind.FIELD,
+    rf"{_NAME}\.aleo": TextKind.PROGRAM,
+    rf"{_NAME}\.aleo/{_NAME}": TextKind.FUNCTION,
+}
 
 
-def coded(text: str, title: str, prefix: str = "") -> str:
-    """Check a bech32 or bech32m text, with that prefix if there is one; `title` names it in the message."""
+def kind_of(text: str) -> TextKind | None:
+    """Return what a text is, None if it looks like nothing that is known. Checksums of known prefixes may be wrong."""
+    if text.startswith(KEYS):
+        return TextKind.SECRET
+    for form, kind in _FORMS.items():
+        if re.fullmatch(form, text):
+            return kind
+    prefix, _, data = text.lower().rpartition("1")
+    if prefix in _PREFIXES:
+        return _PREFIXES[prefix] if len(data) >= 6 and set(data) <= set(bech32.ALPHABET) else None
+    # Each network has its prefix of addresses: 58 characters after the 1 are 32 bytes and the checksum. If that is
+    # wrong, the prefix may be a mistyped one of these.
+    return TextKind.ADDRESS if prefix.isalpha() and len(data) == 58 and not bech32.fault(text) else None
+
+
+def shown(text: str) -> str:
+    """Return an argument as messages repeat it: a space and the text in quotes, or nothing for a secret."""
+    return "" if kind_of(text) is TextKind.SECRET else f" {quoted(text)}"
+
+
+def check_kind(text: str, wanted: str, *expected: TextKind) -> None:
+    """Raise UsageError for a text of another kind than `expected`, which it names; `wanted` names the argument.
+
+    A text of no known kind passes: other checks know better what is wrong with it.
+    """
+    kind = kind_of(text)
+    if kind is not None and kind not in expected:
+        raise UsageError(f"invalid {wanted}{shown(text)}: this is {kind.value}")
+
+
+def coded(text: str, title: str, kind: TextKind, prefix: str = "") -> str:
+    """Check a bech32 or bech32m text of a kind, with that prefix if there is one; `title` names it in the message."""
     if fault := bech32.fault(text, prefix):
+        check_kind(text, title, kind)
         raise UsageError(f"invalid {title} {quoted(text)}: {fault}")
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
+def transaction_id(text: str) -> str:
+    """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
+    return coded(text, "transaction ID", TextKind.TRANSACTION, "at")
+
+
+def address(text: str) -> str:
+    """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
+    check_kind(text, "address", TextKind.ADDRESS)
+    return coded(text, "address", TextKind.ADDRESS)
+
+
 def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*\.[A-Za-z][A-Za-z0-9_]*", text):
-        _check_kind(text, "program ID", "PROGRAM")
+    if not re.fullmatch(rf"{_NAME}\.{_NAME}", text):
+        check_kind(text, "program ID", TextKind.PROGRAM)
         raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo")
     return text
 
 
 def function(text: str) -> str:
     """Check a function name: an identifier."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", text):
+    if not re.fullmatch(_NAME, text):
         raise UsageError(f"invalid function name {quoted(text)}: expected a name such as transfer_public")
     return sendable(text)
-
-
-def _check_kind(text: str, wanted: str, expected: str) -> None:
-    """Raise UsageError for a text of another kind, which the message names."""
-    from chainq.catalog.kinds import TextKind, check_kind  # rarely needed: not loaded before
-
-    check_kind(text, wanted, TextKind[expected])
 
 
 def sendable(text: str) -> str:
@@ -93,28 +153,21 @@ def url(text: str) -> str:
     """Check a URL: http or https with a host, `demo:`, or a data set. Return it without white space around it."""
     if is_data_set(text) or (text := text.strip()) == "demo:":  # a file of variables may end its lines in CR LF
         return text
-    if re.fullmatch(r"demo(:[0-9]*)?", text.strip("/").lower()):
-        raise UsageError(f"invalid URL {quoted(text)}: the sample chain is --url demo:")
     try:
         parts = urlsplit(text)
-        usable = _is_host(parts.hostname or "") and parts.port != 0
+        host = parts.hostname or ""
+        # A name whose labels are empty or too long cannot be looked up (RFC 1035, section 2.3.4): UnicodeError.
+        sent = host.encode("idna").strip(b".")
+        usable = parts.scheme in ("http", "https") and 0 < len(sent) < 255 and parts.port != 0
     except ValueError:
         usable = False
     # Some take a backslash for a slash, so that the host is another.
-    if not usable or parts.scheme not in ("http", "https") or not text.isprintable() or {*text} & {*" \\"}:
+    if not usable or not text.isprintable() or {*text} & {*" \\"}:
         raise UsageError(
             f"invalid URL {excerpt(mask_url(text))!r}: expected http://127.0.0.1:8545, https://host/path, demo:,"
             " or the folder or URL of an export"
         )
     return text
-
-
-def _is_host(name: str) -> bool:
-    """Return whether a name can be looked up (RFC 1035, section 2.3.4). Raises UnicodeError, a ValueError."""
-    if ":" in name:  # IPv6, which `urlsplit` has checked
-        return True
-    labels = name.removesuffix(".").encode("ascii" if name.isascii() else "idna").split(b".")
-    return all(0 < len(label) < 64 for label in labels) and sum(map(len, labels)) + len(labels) < 255
 
 
 def is_loopback(host: str | None) -> bool:

@@ -6,15 +6,15 @@ from typing import NamedTuple
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 
 COMMAND = "owned"
-OWNER = Column("owner", "string", "address of the view key; in a table if there are several", Kind.ID, brief=True)
-PLAINTEXT = Column("plaintext", "string", "the decrypted record, with --decrypt", Kind.TEXT, brief=True)
+OWNER = Column("owner", "string", "address of the view key; in a table if there are several", Kind.ID)
+PLAINTEXT = Column("plaintext", "string", "the decrypted record, with --decrypt", Kind.TEXT)
 RECORD_NAME = Column(
     "record_name",
     "null or string",
     "name of the record, if its commitment was recomputed, with --decrypt",
     Kind.TEXT,
 )
-SENDER = Column("sender", "null or string", "address that made the record, with --decrypt", Kind.ID, brief=True)
+SENDER = Column("sender", "null or string", "address that made the record, with --decrypt", Kind.ID)
 PLAINTEXT_JSON = Column("plaintext_json", "null or object", "members of the record, with --decrypt", Kind.DATA)
 AMOUNT = Column(
     "amount",
@@ -24,12 +24,8 @@ AMOUNT = Column(
 )
 TOKEN = Column("token_id", "null or string", "token of the record, null without one", Kind.ID)
 _SPENDS = ", with --spent or --unspent"
-SPENT_HEIGHT = Column(
-    "spent_height", "null or number", "height of the block that spends it" + _SPENDS, Kind.HEIGHT, brief=True
-)
-SPENT_TRANSACTION = Column(
-    "spent_transaction", "null or string", "transaction that spends it" + _SPENDS, Kind.ID, brief=True
-)
+SPENT_HEIGHT = Column("spent_height", "null or number", "height of the block that spends it" + _SPENDS, Kind.HEIGHT)
+SPENT_TRANSACTION = Column("spent_transaction", "null or string", "transaction that spends it" + _SPENDS, Kind.ID)
 SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
 """The columns of ownership rows; record rows have some of them too."""
 
@@ -55,23 +51,10 @@ def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
 
 
 READABLE = (
-    "height",
-    "timestamp",
-    AMOUNT.path,
-    OWNER.path,
-    "program_id",
-    RECORD_NAME.path,
-    SPENT_HEIGHT.path,
-    SPENT_TRANSACTION.path,
-    SENDER.path,
-    PLAINTEXT.path,
-    TOKEN.path,
+    *("height", AMOUNT.path, SPENT_HEIGHT.path, "program_id", SPENT_TRANSACTION.path, "timestamp", OWNER.path),
+    *(RECORD_NAME.path, SENDER.path, PLAINTEXT.path, TOKEN.path),
 )
 """The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
-
-
-SPENT_FIRST = ("height", AMOUNT.path, SPENT_HEIGHT.path, "program_id", SPENT_TRANSACTION.path)
-"""Those that are first, in this order, if it was asked what spends records."""
 
 
 class Needed(NamedTuple):
@@ -91,25 +74,17 @@ def needed(paths: Iterable[str]) -> Needed:
     return Needed(records, plaintext, not roots.isdisjoint((SPENT_HEIGHT.path, SPENT_TRANSACTION.path)))
 
 
-def readable(method: Method, *, several: bool, spent: bool) -> Method:
-    """Return the method with the columns of a table for a person. `several`: it needs to say whose a record is;
-    `spent`: what spends it was asked for."""
+def readable(method: Method, *, several: bool) -> Method:
+    """Return the method with the columns of a table for a person. `several`: it needs to say whose a record is."""
     names = [name for name in READABLE if several or name != OWNER.path]
-    if spent:
-        names = [*SPENT_FIRST, *(name for name in names if name not in SPENT_FIRST)]
     places = {name: place for place, name in enumerate(names, 1)}
     columns = tuple(column._replace(brief=places.get(column.path, 0)) for column in method.columns)
     return method._replace(columns=columns)
 
 
 def listed() -> Method:
-    """Return the method with all columns, and a mark at those of a table of one view key without any option."""
-    columns = owned_method(records=True, plaintext=True, spends=True)
-    shown = readable(owned_method(records=True, plaintext=True, spends=False), several=False, spent=False)
-    brief = {column.path: column.brief for column in shown.columns}
-    return columns._replace(
-        columns=tuple(column._replace(brief=brief.get(column.path, 0)) for column in columns.columns)
-    )
+    """Return the method with all columns, and a mark at those of a table of one view key."""
+    return readable(owned_method(records=True, plaintext=True, spends=True), several=False)
 
 
 _TOTALS = (

@@ -14,8 +14,7 @@ from msgspec import Raw
 from chainq.errors import ChainqError, OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
-from chainq.resume.checkpoint import VERSION, Position, Recorded, State, check_query
-from chainq.resume.kept_file import content_of, locked, replace_file
+from chainq.resume.checkpoint import VERSION, Position, Recorded, State, check_query, content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable
 from chainq.wallet.book import Book
 

@@ -4,7 +4,6 @@ What is examined, and what the findings mean, is in `chainq.doctor`.
 """
 
 import json
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +15,6 @@ from chainq.cli import connect
 from chainq.cli.output import as_json
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profiles
-from chainq.config.paths import config_file
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import WORKS
 from chainq.doctor.prober import Check, Prober
@@ -24,6 +22,7 @@ from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
+from chainq.text.width import terminal_width, wrap
 from chainq.transport.base import ServiceOptions
 
 WIDE = 79  # cells of a terminal from which on findings get a wide column
@@ -74,8 +73,9 @@ def _table(diagnosis: Diagnosis) -> str:
     for check in _folded(diagnosis.checks):
         meaning = "" if check.meaning == str(check.fault) else check.meaning  # stderr says it at the end
         lines.append(("" if check.ok else "!", check.name, check.finding, meaning))
-    wide = shutil.get_terminal_size().columns >= WIDE
-    return aligned([(head,)], ()) + "\n" + aligned(lines, (1, 20, 28) if wide else (1, 15, 14))
+    room = terminal_width()
+    drawn = [*wrap(head, room), "", *aligned(lines, room, 24 if room >= WIDE else 14)]
+    return "".join(f"{line}\n" for line in drawn)
 
 
 def _folded(checks: Sequence[Check]) -> Iterator[Check]:
@@ -94,7 +94,7 @@ def _profile(diagnosis: Diagnosis, url: str, options: ServiceOptions, *, has_hea
     names = diagnosis.names
     values = {"url": None if secret else url, "dialect": diagnosis.dialect, "rate": options.rate}
     values |= {"timeout": options.timeout, "transactions-by-row-id": names.transactions_by_row_id}
-    lines = [f"# a profile, for {config_file()}", "[profiles.NAME]"]
+    lines = [f"# a profile, for {profiles.config_file()}", "[profiles.NAME]"]
     lines += [f"{key} = {_value(value)}" for key, value in values.items() if value is not None]
     lines += ['# url = "…": it has credentials'] * secret + ['# headers = { NAME = "env:VARIABLE" }'] * has_headers
     tables = {"methods": names.methods, **{f"parameters.{_value(k)}": v for k, v in names.parameters.items()}}

@@ -23,7 +23,7 @@ from chainq.fetching.links import TIERS as HASHED
 from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_count
-from chainq.heights.height_set import HeightSet
+from chainq.heights.range import HeightSet
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store

@@ -32,7 +32,7 @@ def run(given: OwnedOptions) -> None:
     like_table = not (given.columns or given.records or given.decrypt) and format_name not in ("table", "chart")
     if like_table:
         method = owned_method(records=True, plaintext=True, spends=given.spent or given.unspent)
-        shown = [column for column in readable(method, several=True, spent=given.spent).columns if column.brief]
+        shown = [column for column in readable(method, several=True).columns if column.brief]
         given.columns = [column.path for column in sorted(shown, key=lambda column: column.brief)]
     wanted = _wanted(given, format_name)
     read_query(_method(wanted, given, several=True), given)  # so that nobody types a key for arguments that are wrong
@@ -83,7 +83,7 @@ def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
     """Return what describes the rows, with the members of the plaintext that `--columns` names."""
     method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
     if wanted.style is Style.TABLE and not given.columns:
-        return readable(method, several=several, spent=given.spent)
+        return readable(method, several=several)
     return _with_members(method, _requested(given))
 
 

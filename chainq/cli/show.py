@@ -15,7 +15,6 @@ from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.show import parts
-from chainq.show.as_json import encode
 from chainq.show.screens import draw
 from chainq.sinks.open import open_sink
 from chainq.text.width import terminal_width, width_is_stated
@@ -69,7 +68,7 @@ def _drawn(given: ShowCommand, form: bool, found: parts.Parts, service: Service)
     terminal = on_terminal(None)
     color = use_color(terminal=terminal)
     if form:
-        encoded = encode(found)
+        encoded = parts.encode(found)
         return indented(encoded.rstrip(b"\n"), color) + b"\n" if terminal else encoded
     abbreviate = not given.no_trunc and (terminal or width_is_stated())
     spec = OutputSpec("show", (), terminal=terminal, width=terminal_width(), color=color, abbreviate=abbreviate)

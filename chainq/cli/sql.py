@@ -24,13 +24,11 @@ from chainq.heights.bounds import Bounds
 from chainq.lake.scan import view_name
 from chainq.lake.sql import Database, Result, statements
 from chainq.lake.store import Store, open_store
-from chainq.planning.chunking import first_requests
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted
 from chainq.text.sanitize import quoted
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def run(given: "SqlOptions") -> None:
     heights = next((word for word in words if is_range(word) and not os.path.exists(word)), None)  # noqa: PTH110
     if heights is not None:
         words.remove(heights)
-    _check_words(words, query, given.url or "")
+    _check_words(words, query)
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST")
@@ -91,13 +89,8 @@ def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:
     return [url] if is_data_set(url) else []
 
 
-def _check_words(words: list[str], query: str | None, url: str) -> None:
-    """Raise UsageError unless `words`, the arguments before the query, the query and the URL are what they must be."""
-    place = words[0] if words else url
-    if os.path.isfile(place):  # noqa: PTH113  # a Path raises for names that are too long
-        raise UsageError(f"{quoted(place)} is a file: expected the folder or URL of an export")
-    if words and words[0] == "demo:":
-        raise UsageError("demo: is a service: expected --url demo:, or the folder or URL of an export")
+def _check_words(words: list[str], query: str | None) -> None:
+    """Raise UsageError unless `words`, the arguments before the query, and the query are what they must be."""
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
     if query is None and words and not is_data_set(words[0]):
@@ -140,8 +133,7 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
     with connect.open_service(options, reporter) as service:
         reporter.draw()
         heights = service.height_range(bounds)
-        calls = sum(1 for name in commands for _ in first_requests(Query(BY_COMMAND[name]), heights))
-        what = f"{heights}: about {counted(calls, 'call')}" if len(heights) else "no heights: the range is empty"
+        what = heights if len(heights) else "no heights: the range is empty"
         reporter.trace(f"fetching {', '.join(map(view_name, commands))} of {what}")
         if bounds == Bounds() and heights.start:
             reporter.note(f"only the last {DEFAULT_LAST} blocks are queried; a range such as 0:500 queries others")

@@ -12,8 +12,7 @@ from chainq.cli.output import as_json, write
 from chainq.errors import ChainqError, IncompleteError, StaleError, UsageError
 from chainq.heights.block_time import format_age, parse_age
 from chainq.heights.range import HeightRange
-from chainq.resume.checkpoint import recorded
-from chainq.resume.kept_file import in_use, is_checkpoint
+from chainq.resume.checkpoint import in_use, is_checkpoint, recorded
 from chainq.text.humanize import counted, duration, in_bytes, utc
 from chainq.text.sanitize import printable
 

@@ -16,21 +16,17 @@ from chainq.cli.report import Reporter
 from chainq.cli.stdin import everything
 from chainq.config import profiles as configured
 from chainq.errors import UsageError
-from chainq.formats.drawing import ENDLESS, draw_texts
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.text.align import aligned
 from chainq.text.sanitize import mask_url, quoted
-from chainq.text.width import terminal_width
+from chainq.text.width import ENDLESS, terminal_width
 from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
     from chainq.cli.options import ReportOptions
     from chainq.cli.tool_options import RpcOptions
-
-_NARROWEST = 26  # characters beside a name; with less room, its text is below it
-_LONG = 1_000_000  # characters of a line in a pipe
 
 
 def rpc(given: "RpcOptions") -> None:
@@ -64,9 +60,8 @@ def rpc(given: "RpcOptions") -> None:
 def profiles(given: "ReportOptions") -> None:
     """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
     settings = configured.read()
-    for wrong in (settings.wrong and settings.wrong.message, configured.hidden(settings)):
-        if wrong:  # what is there is what helps to correct it
-            Reporter().warn(wrong)
+    if hidden := configured.hidden(settings):
+        Reporter().warn(hidden)
     found = []
     for name, one in settings.profiles.items():
         url = mask_url(one.url) if one.url else None
@@ -79,9 +74,7 @@ def profiles(given: "ReportOptions") -> None:
             (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
             for name, url, dialect, headers, default in found
         ]
-        columns = [(texts, False) for texts in zip(keys, *lines, strict=True)]
-        drawn = draw_texts(columns, terminal_width() if on_terminal(None) else ENDLESS)
-        write("".join(f"{line}\n" for line in drawn))
+        write("".join(f"{line}\n" for line in aligned([keys, *lines])))
     else:
         Reporter().warn(f"no profiles in {settings.path}")
 
@@ -109,9 +102,5 @@ def list_faults() -> None:
 
 def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:
     """Print names with their texts, then a note; names are never broken, so that they can be copied."""
-    room, wide = terminal_width() if on_terminal(None) else _LONG, max(len(name) for name, _ in rows)
-    if room - wide >= _NARROWEST:
-        text = aligned(rows, [wide], room)
-    else:
-        text = "".join(f"{name}\n{aligned([('', text)], [0], room) if text else ''}" for name, text in rows)
-    write(text + note)
+    lines = aligned(rows, terminal_width() if on_terminal(None) else ENDLESS)
+    write("".join(f"{line}\n" for line in lines) + note)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from chainq.catalog import identifiers
-from chainq.catalog.kinds import TextKind, check_kind
+from chainq.catalog.identifiers import TextKind, check_kind
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config import values
 from chainq.errors import UsageError

@@ -1,13 +1,14 @@
 """Stores the dialect of each URL in the user's cache folder."""
 
+import os
 from contextlib import suppress
 from hashlib import sha256
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
 from chainq.catalog.dialects import DIALECTS
-from chainq.config.paths import dialects_file
 from chainq.errors import BusyError, OutputError
 
 
@@ -22,9 +23,20 @@ def remember(url: str, name: str) -> None:
         _store({**_stored(), _key(url): name})
 
 
+def _file() -> Path | None:
+    """Return the path of the file with detected dialects, in the user's cache folder; None without such a folder.
+
+    The XDG Base Directory Specification ignores relative paths in variables.
+    """
+    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not folder.is_absolute() and os.environ.get("HOME"):
+        folder = Path("~/.cache").expanduser()
+    return folder / "chainq" / "dialects.json" if folder.is_absolute() else None
+
+
 def _store(names: dict[str, str]) -> None:
     with suppress(OSError, OutputError, BusyError):  # another run may be writing it; each detects the dialect by itself
-        if path := dialects_file():
+        if path := _file():
             path.parent.mkdir(parents=True, exist_ok=True)
             from chainq.sinks.atomic_file import AtomicFileSink
 
@@ -34,7 +46,7 @@ def _store(names: dict[str, str]) -> None:
 
 def _stored() -> dict[str, str]:
     """Return the dialect names by key, without unreadable entries and unknown dialects."""
-    path = dialects_file()
+    path = _file()
     try:
         content = orjson.loads(path.read_bytes()) if path else {}
     except (OSError, ValueError):

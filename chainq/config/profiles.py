@@ -11,17 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS, Names
 from chainq.catalog.methods import BY_NAME
-from chainq.config.paths import config_file
 from chainq.config.values import checked_header, checked_number, from_environment, header
 from chainq.errors import UsageError
-from chainq.text.encoding import decoded
 from chainq.text.sanitize import quoted
 
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
@@ -58,7 +55,6 @@ class Settings:
     path: Path
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     default: str | None = None
-    wrong: UsageError | None = None  # of a default profile that does not exist, for those who want the default one
 
 
 class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
@@ -68,24 +64,28 @@ class _ConfigFile(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     profiles: dict[str, Any] = {}
 
 
+def config_file() -> Path:
+    """Return the path of the configuration file, in the user's configuration folder."""
+    from typer import get_app_dir
+
+    return Path(get_app_dir("chainq")) / "config.toml"
+
+
 def read() -> Settings:
     """Return the configuration file, all of it checked; empty if there is none. Raises UsageError."""
     path = config_file()
     try:
-        return parse(decoded(path.read_bytes()), path)
+        return parse(path.read_bytes(), path)
     except FileNotFoundError:
         return Settings(path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path} line {line}: not UTF-8") from None
 
 
-def parse(text: str, path: Path) -> Settings:
+def parse(text: bytes, path: Path) -> Settings:
     """Return the settings in the text of a configuration file. Raises UsageError with `path` and the key."""
     try:
-        content = tomllib.loads(text)
+        content = tomllib.loads(text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:  # the first also for integers of more digits than Python converts
         raise UsageError(f"{path} is not valid TOML: {str(error).partition(';')[0]}") from None
     at = "top level"
@@ -96,17 +96,15 @@ def parse(text: str, path: Path) -> Settings:
             profiles[name] = _checked(msgspec.convert(values, Profile))
     except (msgspec.ValidationError, UsageError) as error:  # neither repeats a value
         raise UsageError(f"{path}: {at}: {error}") from None
-    default, wrong = file.default_profile, None
+    default = file.default_profile
     if default is not None and default not in profiles:
-        wrong = UsageError(f"{path}: default-profile: no profile {quoted(default)}", _there(profiles))
-    return Settings(path, profiles, default, wrong)
+        raise UsageError(f"{path}: default-profile: no profile {quoted(default)}", _there(profiles))
+    return Settings(path, profiles, default)
 
 
 def profile(name: str | None, settings: Settings) -> Profile:
     """Return the profile of that name, or the default one, with its headers read from the environment; an empty one if
     there is neither. Raises UsageError."""
-    if name is None and settings.wrong is not None:
-        raise settings.wrong
     name = name or settings.default
     if name is None:
         return Profile()
@@ -123,21 +121,13 @@ def profile(name: str | None, settings: Settings) -> Profile:
 
 def hidden(settings: Settings) -> str:
     """Return that the environment hides the default profile, and how to use it; empty if commands use it."""
-    default = settings.profiles.get(settings.default or "")
-    for variable in ("CHAINQ_PROFILE", "CHAINQ_URL") if default is not None else ():
+    name = settings.default
+    for variable in ("CHAINQ_PROFILE", "CHAINQ_URL"):
         value = os.environ.get(variable)
-        if value and value not in (settings.default, default and default.url):
-            name = settings.default or ""
-            return (
-                f"{variable} is set, so commands do not use the default profile {quoted(name)}; unset {variable}, or "
-                f"pass --profile {quote(name)}"
-            )
+        if name is not None and value and value not in (name, settings.profiles[name].url):
+            unused = f"{variable} is set, so commands do not use the default profile {quoted(name)}"
+            return f"{unused}; unset {variable}, or pass --profile {quote(name)}"
     return ""
-
-
-def same_host(one: str, other: str) -> bool:
-    """Return whether two URLs have the same scheme, host and port, so that one's secrets may be sent to the other."""
-    return urlsplit(one)[:2] == urlsplit(other)[:2]
 
 
 def _there(profiles: Collection[str]) -> str:

@@ -1,5 +1,7 @@
 """Chooses the server of a run: the passed options, completed from a profile in `config.toml`."""
 
+from urllib.parse import urlsplit
+
 from chainq.errors import UsageError
 from chainq.text.sanitize import keys_in
 from chainq.transport.base import ServiceOptions
@@ -35,7 +37,7 @@ def _completed(given: ServiceOptions) -> ServiceOptions:
 
     settings = profiles.read()
     found = profiles.profile(given.profile, settings)
-    trusted = not given.url or profiles.same_host(given.url, found.url or "")
+    trusted = not given.url or urlsplit(given.url)[:2] == urlsplit(found.url or "")[:2]
     return given._replace(
         url=given.url or found.url or "",
         profile=given.profile or settings.default,

@@ -11,14 +11,6 @@ from chainq.demo.layout import ADDRESSES, Call, Function, TransactionPlan, addre
 SCM_ERA = 700
 """From this height on transitions carry a field that the interface does not list: `scm`."""
 
-_ROOTS = (
-    "previous_state_root",
-    "transactions_root",
-    "finalize_root",
-    "ratifications_root",
-    "solutions_root",
-    "subdag_root",
-)
 _BITS = {"u32": 20, "u64": 40, "u128": 52}  # of the amounts
 
 
@@ -108,7 +100,7 @@ class Bodies:
             elif kind == "u64" and function.name.startswith("fee_"):
                 value = _fee(word, priority=len(public) == 1)
             inputs.append(_input(kind, word, position, value))
-            if kind == "record" and (tag := chain.planted_tag((height, index, number, position))):
+            if kind == "record" and (tag := chain.tags.get((height, index, number, position))):
                 inputs[-1]["tag"] = tag
             if inputs[-1]["type"] == "public":
                 public.append(inputs[-1]["value"])
@@ -175,7 +167,7 @@ class Bodies:
                 metadata[name] = int(summary[name])
         if height in self._chain.bare_era:
             metadata["total_supply_in_microcredits"] = int(summary["total_supply_in_microcredits"])
-        return {**{root: summary[root] for root in _ROOTS if root in summary}, "metadata": metadata}
+        return {**{name: text for name, text in summary.items() if name.endswith("_root")}, "metadata": metadata}
 
     def _ratifications(self, height: int) -> list[Row] | None:
         if height in self._chain.bare_era:

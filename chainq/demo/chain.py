@@ -4,7 +4,7 @@ It needs no memory and no start-up time: millions of blocks are as cheap as ten.
 of each height; `bodies.py` makes full transactions and full blocks; `results.py` orders and slices.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ from chainq.demo import ids, planted
 from chainq.demo.ids import WORD, mix
 from chainq.demo.layout import ADDRESSES, Layout, Slot, TransactionPlan
 from chainq.demo.pattern import sample_layout, source
-from chainq.demo.planted import Input, spends
 
 Row = dict[str, Any]
 """One row of a result, keys in the order of docs/reference.md. Integers are exact, also those above 64 bits."""
@@ -80,13 +79,13 @@ class Chain:
         self,
         seed: int = 0,
         tip: int = DEFAULT_TIP,
-        owned: Sequence[planted.Planted] = planted.PUBLISHED,
         genesis: int = GENESIS_TIME,
         layout: Layout | None = None,
     ) -> None:
-        """Takes a seed (any integer), the tip height (-1 or more), the records to plant for the owner of a view key,
-        the time of block 0 in seconds since 1970, and the layout, by default that of the sample chain."""
-        self.seed, self.tip, self.owned, self.genesis = seed, tip, owned, genesis
+        """Takes a seed (any integer), the tip height (-1 or more), the time of block 0 in seconds since 1970, and the
+        layout, by default that of the sample chain."""
+        self.seed, self.tip, self.genesis = seed, tip, genesis
+        self.planted, self.tags = planted.PLANTED, planted.TAGS
         self._sides = [keys_of(seed)]
         self._again: int | None = None
         self.layout = layout or sample_layout()
@@ -100,7 +99,7 @@ class Chain:
         other = copy(self)
         other._sides = [*(side for side in self._sides if side.start < at), keys_of(self.seed ^ seed, at)]
         other.planted = {number: one for number, one in self.planted.items() if number < self.records.before(at)}
-        other._tags = {place: tag for place, tag in self._tags.items() if place[0] < at}
+        other.tags = {place: tag for place, tag in self.tags.items() if place[0] < at}
         return other
 
     def keys(self, height: int) -> Keys:
@@ -121,19 +120,6 @@ class Chain:
         """Return a word (64 bits) for values of a block that have no method of their own, or of `number`; `purpose` (a
         small number) makes them differ."""
         return mix(height if number is None else number, self.keys(height).other + purpose & WORD)
-
-    @cached_property
-    def planted(self) -> dict[int, planted.Planted]:
-        """Number of a record -> the planted record that replaces it."""
-        return planted.places(self.layout, self.owned)
-
-    @cached_property
-    def _tags(self) -> dict[Input, str]:
-        return spends(self.layout, self.planted)
-
-    def planted_tag(self, place: Input) -> str | None:
-        """Return the tag of an input that spends a planted record; None for any other input."""
-        return self._tags.get(place)
 
     def sealed(self, row: Row) -> Row:
         """Return a row, a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""

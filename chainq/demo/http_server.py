@@ -8,7 +8,6 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
@@ -66,17 +65,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, reply: Reply, *, close: bool) -> None:
         self.close_connection = self.close_connection or close
-        headers = {
-            "Date": self.date_time_string(),
-            "Content-Type": reply.content_type,
-            "Content-Length": str(len(reply.body)),
-            "Connection": "close" if self.close_connection else "keep-alive",
-            **reply.headers,
-        }
-        lines = [f"HTTP/1.1 {reply.status} {HTTPStatus(reply.status).phrase}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
-        body = reply.body[: len(reply.body) // 2] if reply.cut else reply.body
-        self.wfile.write("\r\n".join([*lines, "", ""]).encode() + body)
+        self.send_response_only(reply.status)
+        headers = {"Content-Type": reply.content_type, "Content-Length": str(len(reply.body)), **reply.headers}
+        headers |= {"Date": self.date_time_string(), "Connection": "close" if self.close_connection else "keep-alive"}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(reply.body[: len(reply.body) // 2] if reply.cut else reply.body)
 
     def log_message(self, *_args: Any, **_kwargs: Any) -> None:
         """Write nothing: stderr belongs to the program that runs the server."""

@@ -23,8 +23,6 @@ class Function:
     `u128`).
     """
 
-    __slots__ = ("addresses", "inputs", "name", "outputs", "program", "records", "spends")
-
     def __init__(self, program: str, name: str, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> None:
         self.program, self.name, self.inputs, self.outputs = program, name, inputs, outputs
         self.records = tuple(i for i, kind in enumerate(outputs) if kind == "record")
@@ -56,8 +54,6 @@ class TransactionPlan:
     `calls`: the transitions of its execution. `fee`: the fee transition or None. `transitions`: every transition that
     took effect, the fee last. `records`: the number of records that they create.
     """
-
-    __slots__ = ("calls", "fee", "kind", "records", "status", "transitions")
 
     def __init__(self, kind: str, status: str | None, calls: tuple[Call, ...], fee: Call | None) -> None:
         self.kind, self.status, self.calls, self.fee = kind, status, calls, fee

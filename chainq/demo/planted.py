@@ -5,7 +5,6 @@ once with `tests/harness/account.py`, so the chain itself needs no cryptography.
 documentation: anyone can read its records.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -13,17 +12,12 @@ from typing import NamedTuple
 import msgspec
 
 from chainq.demo.ids import FIELD_ORDER
-from chainq.demo.layout import Layout
 
 VIEW_KEY = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"
 """The published test key."""
 
 ADDRESS = "aleo1j7qxyunfldj2lp8hsvy7mw5k8zaqgjfyr72x2gh3x4ewgae8v5gscf5jh3"
 """Its address."""
-
-SPACING = 29
-"""Record k (from 1) is planted at the first suitable place from height SPACING * k² on: dense at first, then sparse."""
-
 
 SENDER = "aleo15yrhv4mmmcv8v3v8f3z3rkj0dtjsmms4nzq8a8cfnu3gceyzjcxsex0vuv"
 """The address that made the records that show a sender."""
@@ -45,64 +39,17 @@ class Planted(NamedTuple):
     tag: str = ""
 
 
-def places(layout: Layout, planted: Sequence[Planted]) -> dict[int, Planted]:
-    """Return the number of the record that each planted record replaces.
-
-    They are records of credits.aleo; a record with a public owner replaces one with a public owner.
-    """
-    found: dict[int, Planted] = {}
-    for k, record in enumerate(planted, 1):
-        height = SPACING * k * k
-        while not (free := _suitable(layout, height, public=not record.nonce_x) - found.keys()):
-            height += 1
-        found[min(free)] = record
-    return found
-
-
 Input = tuple[int, int, int, int]
 """Height, index of a transaction, number of a transition in it, index of an input."""
 
-LIFE = 20
-"""Heights after which a planted record is spent at the earliest."""
-
-
-def spends(layout: Layout, planted: Mapping[int, Planted]) -> dict[Input, str]:
-    """Return the tags of the inputs that spend planted records: the first free inputs of credits.aleo."""
-    found: dict[Input, str] = {}
-    for number, record in sorted(planted.items()):
-        located = layout.records.locate(number)
-        if not record.tag or located is None:
-            continue
-        height = located[0] + LIFE
-        while not (free := [at for at in _record_inputs(layout, height) if at not in found]):
-            height += 1
-        found[free[0]] = record.tag
-    return found
-
-
-def _record_inputs(layout: Layout, height: int) -> Iterator[Input]:
-    """Yield the record inputs of a block's transitions of credits.aleo that took effect."""
-    for index, plan in enumerate(layout.plan(height).transactions):
-        for number, call in enumerate(plan.transitions):
-            if call.function.program == "credits.aleo":
-                for position, kind in enumerate(call.function.inputs):
-                    if kind == "record":
-                        yield height, index, number, position
-
-
-def _suitable(layout: Layout, height: int, *, public: bool) -> set[int]:
-    """Return the numbers of the records of a block that a planted one can replace."""
-    first = layout.records.before(height)
-    return {
-        first + position
-        for position, slot in enumerate(layout.plan(height).slots)
-        if slot.function.program == "credits.aleo" and (slot.function.name == "mint") == public
-    }
-
-
-PUBLISHED = msgspec.json.decode(Path(__file__).with_name("planted.json").read_bytes(), type=tuple[Planted, ...])
-"""The records of `ADDRESS`: amounts of 1 to 16 credits. Two have a public owner, every second one has version 1 and a
-sender, and every third one is spent."""
+_PLACED = msgspec.json.decode(
+    Path(__file__).with_name("planted.json").read_bytes(), type=tuple[tuple[int, Input | None, Planted], ...]
+)
+PLANTED = {number: one for number, _, one in _PLACED}
+"""The records of `ADDRESS` by the number of the record of the chain that each replaces: amounts of 1 to 16 credits. Two
+have a public owner, every second one has version 1 and a sender, and every third one is spent."""
+TAGS = {place: one.tag for _, place, one in _PLACED if place}
+"""The tags of the inputs that spend planted records."""
 
 # --- points of the curve of nonces
 

@@ -63,7 +63,7 @@ class Ask(NamedTuple):
     """One call, as far as faults have changed it.
 
     `handler`: the list or method, as in service.Method. `start`, `end`: its heights. `args`: its other arguments, by
-    the names of service.Param. `page`: the number of the page that it asks for; `turn`: of the page that it gets.
+    the names of service.Method. `page`: the number of the page that it asks for; `turn`: of the page that it gets.
     `size`: the rows that it asks for; `step`: from one page to the next; `limit`: the most that it gets. `late`: rows
     that are skipped before them. `tip`: the tip height. `number`: the number of the call.
     """

@@ -9,8 +9,9 @@ The client does not share these tables, so that an error cannot be on both sides
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import orjson
@@ -25,82 +26,66 @@ MOST_BYTES = 150 * 1024
 """Request bodies above this are refused with HTTP 413 (docs/protocol.md, "Envelope and errors")."""
 
 
-class Param(NamedTuple):
-    """One parameter.
+class Method(NamedTuple):
+    """One method: its handler in `results.Results`, and its parameters: the name of each in `results.py`, and the names
+    under which a caller may send it, with `|` between them.
 
-    `name`: its name in `results.py`. `sent`: the names under which a caller may send it. `text`: whether it is a text;
-    else it is a whole number from 0 on. `default`: None if it must be sent. `most`: the greatest value allowed.
+    `span`: the most heights in a call's range (None: no limit). `size`: the page size by default, with which the page
+    is 0 by default (None: both must be sent). `most`: the greatest page size. `positional`: parameters are an array,
+    and named ones cause an error with code 0.
     """
 
-    name: str
-    sent: tuple[str, ...]
-    text: bool = False
-    default: int | None = None
-    most: int | None = None
-
-
-class Method(NamedTuple):
-    """One method: its handler in `results.Results`, its parameters, and the most heights in a call's range (None: no
-    limit). `positional`: parameters are an array, and named ones cause an error with code 0."""
-
     handler: str
-    params: tuple[Param, ...] = ()
+    params: Mapping[str, str] = MappingProxyType({})
     span: int | None = None
+    size: int | None = None
+    most: int = NO_END
     positional: bool = False
 
 
-_RANGE = (Param("start", ("start",)), Param("end", ("end",)))
+_TEXTS = ("address", "function", "id", "program")  # all other parameters are whole numbers from 0 on
+_RANGE = {"start": "start", "end": "end"}
 
 
 # If the published interface states no default, the default of records/all applies. It states no limit for
 # getChainBlocks either, so the limit of deployed servers applies: 1,000 blocks.
-def _listed(handler: str, sent: str, default: int = 10_000) -> Method:
-    """Return a method of rows of a range in pages."""
-    return Method(handler, (*_RANGE, Param("page", ("page",), default=0), Param("size", (sent,), default=default)))
+def _listed(handler: str, sent: str, size: int = 10_000) -> Method:
+    """Return a method of rows of a range in pages, given the name of the page size."""
+    return Method(handler, {**_RANGE, "page": "page", "size": sent}, size=size)
 
 
-def _of_address(sent: str, default: int = 10_000) -> Method:
-    paged = _listed("address_transactions", sent, default)
-    return paged._replace(params=(Param("address", ("address",), text=True), *paged.params), span=50_000)
+def _of_address(sent: str, size: int = 10_000) -> Method:
+    paged = _listed("address_transactions", sent, size)
+    return paged._replace(params={"address": "address", **paged.params}, span=50_000)
 
 
-def _of_program(most: int) -> Method:
-    function = (Param("program", ("programId",), text=True), Param("function", ("functionName",), text=True))
-    paged = (Param("page", ("page",)), Param("size", ("maxTransactions",), most=most))
-    return Method("program_transactions", function + paged)
-
-
+_CALLED = {"program": "programId", "function": "functionName", "page": "page", "size": "maxTransactions"}
 _BOTH = {
-    "block": Method("block", (Param("block", ("block",)),)),
+    "block": Method("block", {"block": "block"}),
     "latest/block": Method("latest"),
     "records/all": _listed("records", "recordsPerRequest"),
     "transitionsWithoutRecordInputs": _listed("transitions", "transitionsPerRequest"),
 }
-_FULL_BLOCKS = Method("full_blocks", _RANGE, span=1_000)
-_TRANSACTIONS = Method("transactions", (Param("block", ("blockId",)),))
-_TRANSACTION = Method("transaction", (Param("id", ("id",), text=True),))
 
 DIALECTS: dict[str, dict[str, Method]] = {
     "chain": {
         **_BOTH,
-        "getBlocks": Method(
-            "blocks", (Param("start", ("start", "startHeight")), Param("end", ("end", "endHeight"))), span=1_000
-        ),
-        "getChainBlocks": _FULL_BLOCKS,
-        "transactions": _TRANSACTIONS,
-        "chainTransaction": _TRANSACTION,
-        "chainTransactionsForProgram": _of_program(999),
+        "getBlocks": Method("blocks", {"start": "start|startHeight", "end": "end|endHeight"}, span=1_000),
+        "getChainBlocks": Method("full_blocks", _RANGE, span=1_000),
+        "transactions": Method("transactions", {"block": "blockId"}),
+        "chainTransaction": Method("transaction", {"id": "id"}),
+        "chainTransactionsForProgram": Method("program_transactions", _CALLED, most=999),
         "records/isOwner": _listed("ownership", "recordsPerRequest"),
         "getPublicTransactionsForAddress": _of_address("transitionsPerRequest"),
     },
     "aleo": {
         **_BOTH,
-        "blocks": Method("blocks", (Param("start", ("startHeight",)), Param("end", ("endHeight",))), span=1_000),
+        "blocks": Method("blocks", {"start": "startHeight", "end": "endHeight"}, span=1_000),
         "getBlocks": Method("blocks", _RANGE, span=1_000, positional=True),
-        "getAleoBlocks": _FULL_BLOCKS,
-        "transactions": _TRANSACTIONS._replace(handler="transactions_of_row"),
-        "aleoTransaction": _TRANSACTION,
-        "aleoTransactionsForProgram": _of_program(1_000),
+        "getAleoBlocks": Method("full_blocks", _RANGE, span=1_000),
+        "transactions": Method("transactions_of_row", {"block": "blockId"}),
+        "aleoTransaction": Method("transaction", {"id": "id"}),
+        "aleoTransactionsForProgram": Method("program_transactions", _CALLED, most=1_000),
         "records/isOwner": _listed("ownership", "recordsPerRequest", 100_000),
         "getPublicTransactionsForAddress": _of_address("transactionsPerRequest", 100_000),
     },
@@ -194,24 +179,19 @@ def _arguments(method: Method, params: Any) -> dict[str, Any]:
     if method.positional:
         if not isinstance(params, list):
             raise RpcError(0, "params is not iterable")
-        params = dict(zip((param.sent[0] for param in method.params), params, strict=False))
+        params = dict(zip(method.params.values(), params, strict=False))
     if not isinstance(params, dict):
         raise RpcError(-32602, "Invalid params")
-    args: dict[str, Any] = {param.name: _argument(param, params) for param in method.params}
+    args: dict[str, Any] = {} if method.size is None else {"page": 0, "size": method.size}
+    for name, sent in method.params.items():
+        value = next((params[one] for one in sent.split("|") if params.get(one) is not None), args.get(name))
+        if not (isinstance(value, str) if name in _TEXTS else type(value) is int and value >= 0):
+            raise RpcError(-32602, "Invalid params")
+        args[name] = value
     span = args.get("end", 0) - args.get("start", 0)
-    if span < 0 or (method.span is not None and span > method.span):
+    if span < 0 or (method.span is not None and span > method.span) or args.get("size", 0) > method.most:
         raise RpcError(-32602, "Invalid params")
     return args
-
-
-def _argument(param: Param, params: dict[str, Any]) -> int | str:
-    value = next((params[name] for name in param.sent if params.get(name) is not None), param.default)
-    if param.text:
-        if isinstance(value, str):
-            return value
-    elif type(value) is int and value >= 0 and (param.most is None or value <= param.most):
-        return value
-    raise RpcError(-32602, "Invalid params")
 
 
 class DemoTransport:

@@ -1,35 +1,29 @@
-"""`--lake`: reads rows that a data set proves from there, and requests only the rest from the service.
+"""Rows that a data set proves: the ranges of one (`--url DEST`), and those in front of a service (`--lake`).
 
-The rows of one run must be of one chain. Hashes link partitions to each other, but not to responses. So once a run
-requests anything, it also requests the hash of the last block of each stretch that it reads, and compares it. A run
-that reads only files requests nothing.
+Partitions are proved, so nothing is requested or proved again. With `--lake`, only the rest is requested. The rows of
+one run must be of one chain. Hashes link partitions to each other, but not to responses. So once a run requests
+anything, it also requests the hash of the last block of each stretch that it reads, and compares it. A run that reads
+only files requests nothing.
 """
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from functools import partial
 from threading import Lock
-from typing import NamedTuple
 
 from msgspec import Raw
 
+from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
-from chainq.fetching.calls import Asked
+from chainq.fetching.calls import Asked, Calls
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import gaps
 from chainq.lake.names import Entry, digest
-from chainq.lake.reader import Reader
+from chainq.lake.reader import Reader, address_transactions
+from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query
 from chainq.text.sanitize import excerpt
 from chainq.transport.base import ServiceOptions
-
-
-class _Part(NamedTuple):
-    """Heights that are read together. `last`: the last of the partitions that hold them, None if not stored."""
-
-    heights: HeightRange
-    last: Entry | None
 
 
 class Lake:
@@ -45,19 +39,14 @@ class Lake:
         self.reader.tip = HIGHEST  # the service decides where the chain ends
         self._lock = Lock()  # of what follows
         self._asked = False  # the run requests something
-        self._pending: dict[str, Entry] = {}  # read while nothing was requested, by name
-        self._checked: set[str] = set()
-
-    def has_block(self, height: int) -> bool:
-        """Return whether the data set shows that a block of this height exists."""
-        return self.reader.has_block(height)
+        self._taken: set[Entry] = set()  # the last partitions of stretches that were read
+        self._checked: set[Entry] = set()
 
     def ask(self) -> None:
         """Record that the run requests something. Raises IncompleteError if the rows read are of another chain."""
         with self._lock:
             self._asked = True
-            while self._pending:
-                self._check(self._pending.popitem()[1])
+            self._check()
 
     def block(self, height: int) -> list[Raw] | None:
         """Return the summary of a block, None if it must be requested. Raises IncompleteError as `ask` does."""
@@ -82,51 +71,72 @@ class Lake:
         `read` yields the rows of a stored part, and `ask` requests the rows of any other. Raises IncompleteError before
         rows of another chain.
         """
-        parts, left = self._parts(query, heights), query.limit
-        if any(part.last is None for part in parts):
+        parts = self._parts(query, heights)
+        if any(last is None for _, last in parts):
             self.ask()
-        for part in parts:
-            if left is not None and left <= 0:
-                return
-            one = query._replace(limit=left)
-            if part.last is not None:
-                self._take(part.last)
-            for batch in ask(one, part.heights, asked) if part.last is None else read(one, part.heights):
-                left = None if left is None else left - len(batch.rows)
-                yield batch
+        for part, last in parts:
+            if last is not None:
+                self._take(last)
+            yield from ask(query, part, asked) if last is None else read(query, part)
 
     def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights whose rows are requested, as ranges in the order of the query."""
-        return [part.heights for part in self._parts(query, heights) if part.last is None]
+        return [part for part, last in self._parts(query, heights) if last is None]
 
-    def _parts(self, query: Query, heights: HeightRange) -> list[_Part]:
-        """Return the parts of a range, in the order of the query."""
+    def _parts(self, query: Query, heights: HeightRange) -> list[tuple[HeightRange, Entry | None]]:
+        """Return the parts of a range, in the order of the query; each with the last of the partitions that hold it,
+        None if it is not stored."""
         command = "blocks" if query.method.command == "block" else query.method.command
         entries = self.reader.proved(command, heights, strict=self._strict)
         missing = gaps([entry.spec for entry in entries], heights)
-        places = heights.split([edge for gap in missing for edge in gap.edges], reverse=query.reverse)
-        at = partial(bisect_left, entries, key=lambda entry: entry.spec.start)
-        return [_Part(part, entries[at(part.end) - 1] if entries and part not in missing else None) for part in places]
+        ends = [entry.spec.end for entry in entries]
+        return [
+            (part, None if part in missing else entries[bisect_left(ends, part.end)])
+            for part in heights.split([edge for gap in missing for edge in gap.edges], reverse=query.reverse)
+        ]
 
     def _take(self, entry: Entry) -> None:
         """Record that rows of a partition, and of the partitions linked to it, are read."""
         with self._lock:
-            if self._asked:
-                self._check(entry)
-            else:
-                self._pending[entry.name] = entry
+            self._taken.add(entry)
+            self._check()
 
-    def _check(self, entry: Entry) -> None:
-        """Raise IncompleteError if the last block of a partition is not the service's."""
-        if entry.name in self._checked:
-            return
-        height = entry.spec.end - 1
-        found = self._hash_of(height)
-        if digest(found or "") != entry.last:
-            stored = excerpt(self.reader.receipt(entry).last_hash, 80)
-            raise IncompleteError(
-                f"{self.reader.label} is not of the service's chain: its block {height} is {stored}, the service has"
-                f" {excerpt(found or 'no such block', 80)}",
-                f"if there was a reorg, chainq export {entry.spec.command} replaces what is not on the chain",
-            )
-        self._checked.add(entry.name)
+    def _check(self) -> None:
+        """Raise IncompleteError if the run requests rows, and the last block of a partition is not the service's."""
+        for entry in self._taken - self._checked if self._asked else ():
+            height = entry.spec.end - 1
+            found = self._hash_of(height)
+            if digest(found or "") != entry.last:
+                stored = excerpt(self.reader.receipt(entry).last_hash, 80)
+                raise IncompleteError(
+                    f"{self.reader.label} is not of the service's chain: its block {height} is {stored}, the service"
+                    f" has {excerpt(found or 'no such block', 80)}",
+                    f"if there was a reorg, chainq export {entry.spec.command} replaces what is not on the chain",
+                )
+            self._checked.add(entry)
+
+
+def fetch_stored(
+    calls: Calls, reader: Reader, believed: Callable[[HeightRange], None], query: Query, heights: HeightRange
+) -> Iterator[Batch]:
+    """Yield every row of a height range, exactly once, in batches that end with the last row of a height.
+
+    `believed` is called with the heights of a batch that rests on belief; with `strict` it raises an error. Raises
+    IncompleteError before the first row if the data set lacks heights.
+    """
+    method, address = query.method, query.arguments.get(Role.ADDRESS)
+    if address:
+        batches = address_transactions(reader, str(address), heights, reverse=query.reverse)
+    else:
+        batches = reader.batches(method.command, heights, reverse=query.reverse)
+    for batch in batches:
+        rows = f"{method.name} {batch.heights}: {len(batch.rows)} rows"
+        calls.trace(f"{rows}, proof: {batch.proof}, from {reader.label}")
+        if batch.proof is not None and batch.proof.grade is Grade.BELIEF and batch.heights is not None:
+            if calls.options.strict:
+                raise IncompleteError(
+                    f"{method.name} {batch.heights}: nothing proves that these are all rows",
+                    "export them again with --strict, or verify them with a witness",
+                )
+            believed(batch.heights)
+        yield batch

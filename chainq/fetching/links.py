@@ -11,8 +11,7 @@ from msgspec import Raw
 from chainq.catalog.methods import Method
 from chainq.errors import IncompleteError, WrongHashError
 from chainq.heights.range import HeightRange
-from chainq.planning.exact_heights import NO_VERIFY
-from chainq.planning.exchange import Grade
+from chainq.planning.exchange import NO_VERIFY, Grade
 from chainq.query import Batch, Query
 from chainq.rows.fields import Picker, integer_of, struct_of, text_of
 from chainq.text.sanitize import excerpt

@@ -16,6 +16,7 @@ and differ in this.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import Any, Generic, TypeVar
@@ -66,12 +67,14 @@ def fetch_lookups(
     """
     missing: list[str] = []
     tip: int | None = None
-    fetch, expect = _fetcher(calls, method)
+    transactions = BlockTransactions(calls) if method.shape is Shape.ROWS else None
+    by_key = _fetch_transaction if method.param(Role.ID) else fetch_block
+    fetch: Fetch = transactions.fetch if transactions else partial(by_key, calls.of(method))
 
     def found_by(key: Lookup) -> tuple[Lookup, list[Raw] | None]:
         return key, stored(key) or fetch(key)
 
-    jobs = (None if key is None else partial(found_by, key) for key in _single(keys, expect))
+    jobs = (None if key is None else partial(found_by, key) for key in _single(keys, transactions))
     threads = calls.options.concurrency
     for key, found in in_order(threads, jobs, threads + 2):
         if found is not None:
@@ -79,27 +82,22 @@ def fetch_lookups(
             continue
         missing.append(str(key))
         if isinstance(key, int):
-            tip = _known(tip_height) if tip is None else tip
+            if tip is None:
+                tip = -1
+                with suppress(ServiceError, NotFoundError):  # it does not name the tip, or has none
+                    tip = tip_height()
             _check_above(key, tip)
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
 
 
-def _known(tip_height: Callable[[], int]) -> int:
-    """Return the tip, -1 if the service does not name it, or has none. Raises the other errors of a request."""
-    try:
-        return tip_height()
-    except (ServiceError, NotFoundError):
-        return -1
-
-
 def _check_above(height: int, tip: int) -> None:
     """Raise IncompleteError for a block that does not come unless it is above the tip."""
     if height <= tip:
-        from chainq.planning import exact_heights
+        from chainq.planning.exchange import behind, lacking
 
-        raise IncompleteError(exact_heights.lacking([height], tip), exact_heights.behind(height, tip + 1))
+        raise IncompleteError(lacking([height], tip), behind(height, tip + 1))
 
 
 def with_height(batch: Batch) -> Batch:
@@ -111,24 +109,16 @@ def with_height(batch: Batch) -> Batch:
 
 
 def _single(
-    keys: Iterable[Lookup | HeightRange | None], expect: Callable[[HeightRange], None]
+    keys: Iterable[Lookup | HeightRange | None], transactions: "BlockTransactions | None"
 ) -> Iterator[Lookup | None]:
-    """Yield each key separately. `expect` is called with each range before its first height."""
+    """Yield each key separately."""
     for key in keys:
         if isinstance(key, HeightRange):
-            expect(key)
+            if transactions is not None:
+                transactions.expect(key)
             yield from range(*key.edges)
         else:
             yield key
-
-
-def _fetcher(calls: Calls, method: Method) -> tuple[Fetch, Callable[[HeightRange], None]]:
-    """Return a function that fetches the rows of one height or ID, and one to call before a range is fetched."""
-    if method.shape is Shape.ROWS:
-        transactions = BlockTransactions(calls)
-        return transactions.fetch, transactions.expect
-    fetch: Fetch = partial(_fetch_transaction if method.param(Role.ID) else fetch_block, calls.of(method))
-    return fetch, lambda _: None
 
 
 def fetch_latest(latest: MethodCall) -> list[Raw]:

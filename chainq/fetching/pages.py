@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import (
-    ChainqError,
-    GatewayError,
-    IncompleteError,
-    NotFoundError,
-    ResponseError,
-    ServiceError,
-)
+from chainq.errors import ChainqError
 from chainq.planning.exchange import DIVISIBLE
 from chainq.planning.page_plan import PagePlan, PageRequest
 from chainq.process.threads import Pool
@@ -27,13 +20,6 @@ if TYPE_CHECKING:
     from chainq.fetching.service import Service
 
 Send = Callable[[int, int], list[Raw]]
-_FAILED = (
-    ServiceError,
-    GatewayError,
-    ResponseError,
-    IncompleteError,
-    NotFoundError,
-)  # of requests that may be left out
 
 
 def fetch_pages(service: "Service", query: Query) -> Iterator[Batch]:
@@ -41,12 +27,12 @@ def fetch_pages(service: "Service", query: Query) -> Iterator[Batch]:
 
     Raises ChainqError.
     """
-    calls, method, decode = service.calls, query.method, _Decode()
+    calls, method = service.calls, query.method
     call = calls.of(method)
 
     def send(number: int, size: int) -> list[Raw]:
         arguments = {**query.arguments, Role.PAGE: number, Role.SIZE: size}
-        return call(arguments, decode, f"page {number} (page size {size})", divisible=size > 1)
+        return call(arguments, decode_listed, f"page {number} (page size {size})", divisible=size > 1)
 
     window = calls.options.concurrency + 2
     pages = _ReadAhead(send, window)
@@ -79,25 +65,12 @@ def fetch_pages(service: "Service", query: Query) -> Iterator[Batch]:
 def _transactions_at(service: "Service", time: int) -> tuple[int, list[Raw]]:
     """Return the height of the first block from a time on, and its transactions; none if they do not come."""
     height = -1
-    with suppress(*_FAILED):
+    with suppress(ChainqError):  # pages may do without
         height = service.blocks.first_at(time)
         call = service.calls.of(BY_COMMAND["full-blocks"])
         blocks = call({Role.START: height, Role.END: height + 1}, decode_rows, f"height {height}", divisible=True)
         return height, [one for block in blocks for one in looked_up(block)]
     return height, []
-
-
-class _Decode:
-    """Decodes the rows of responses. Once a service has shown rows, null is an empty page, which proves nothing."""
-
-    def __init__(self) -> None:
-        self._shown = False
-
-    def __call__(self, text: memoryview, call_id: int) -> list[Raw]:
-        """Return the rows. Raises ServiceError and ResponseError."""
-        rows = (decode_listed if self._shown else decode_rows)(text, call_id)
-        self._shown = self._shown or bool(rows)
-        return rows
 
 
 class _ReadAhead:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chainq import tuning
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import ChainqError, GatewayError, ServiceError, UnreachableError
+from chainq.errors import BrokenBodyError, ChainqError, GatewayError, ResponseError, ServiceError, UnreachableError
 from chainq.fetching.calls import Asked
 from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
@@ -43,7 +43,7 @@ def fetch_range(service: "Service", query: Query, heights: HeightRange, asked: A
     plan = RangePlan(
         query,
         heights,
-        _HungCheck(_sender(service, query, heights, witness)),
+        _HungCheck(_sender(service, query, heights, witness), heights.start),
         pool,
         tip=tip if tip is not None and tip >= heights.end - 1 else None,
         window=threads + 2,  # a few chunks more are held until their turn comes
@@ -89,10 +89,12 @@ class _HungCheck:
 
     After the first request that fails so (or tuning.FAILED_IN_A_ROW of them, if the server has responded before), it
     sends the narrowest one: one row of the first height. If that fails in the same way, no other can do better.
+    The same for incomplete bodies if no request has succeeded, but only at `first`, the lowest height of the run:
+    elsewhere the error would hide the rows below it.
     """
 
-    def __init__(self, send: Send) -> None:
-        self._send, self._lock = send, Lock()
+    def __init__(self, send: Send, first: int) -> None:
+        self._send, self._first, self._lock = send, first, Lock()
         self._left = 1  # failures until the narrowest request
         self._final: ChainqError | None = None
 
@@ -102,24 +104,29 @@ class _HungCheck:
             raise self._final
         try:
             outcome = self._send(request)
-        except GatewayError:
+        except (BrokenBodyError, GatewayError) as error:
             with self._lock:
-                self._look(request)
+                self._look(request, broken=isinstance(error, BrokenBodyError))
             raise
         self._left = tuning.FAILED_IN_A_ROW
         return outcome
 
-    def _look(self, request: Request) -> None:
+    def _look(self, request: Request, *, broken: bool) -> None:
         if self._final is not None:
             raise self._final
-        self._left -= 1
-        if self._left > 0 or not isinstance(request, RowsRequest):
+        if not isinstance(request, RowsRequest):
             return
         start, size = request.heights.start, None if request.page_size is None else 1
+        if broken and (self._left > 1 or start > self._first):
+            return
+        self._left -= 1
+        if self._left > 0:
+            return
         try:
             self._send(request._replace(heights=HeightRange(start, start + 1), page=0, page_size=size))
-        except GatewayError as error:
-            self._final = UnreachableError(error.message, error.hint)
+        except (BrokenBodyError, GatewayError) as error:
+            kind = UnreachableError if isinstance(error, GatewayError) else ResponseError
+            self._final = kind(error.message, error.hint)
             self._final.again = error.again
             raise self._final from error
         self._left = tuning.FAILED_IN_A_ROW

@@ -15,7 +15,7 @@ from chainq.fetching import lookups
 from chainq.fetching.blocks import Blocks
 from chainq.fetching.calls import ROWS, Asked, Calls, ServiceDialect
 from chainq.heights import bounds
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.process import Closing
 from chainq.query import Batch, Lookup, Query
 from chainq.text.sanitize import quoted
@@ -25,7 +25,6 @@ from chainq.transport.jsonrpc import decode_result, decode_rows
 
 if TYPE_CHECKING:
     from chainq.fetching.lake import Lake
-    from chainq.heights.height_set import HeightSet
     from chainq.lake.reader import Reader
     from chainq.planning.exchange import Known
 
@@ -136,7 +135,7 @@ class Service(Closing):
         Raises UsageError for bounds that contradict each other or the tip.
         """
         start, end = bounds.resolve(self.bounded(requested), self.blocks.tip_height, self.blocks.first_at)
-        if to_tip and end > start and not (self._lake is not None and self._lake.has_block(end - 1)):
+        if to_tip and end > start and not (self._lake is not None and self._lake.reader.has_block(end - 1)):
             end = max(start, min(end, self.blocks.tip_for(end) + 1))
         return HeightRange(start, end)
 
@@ -191,7 +190,7 @@ class Service(Closing):
 
     def _read_range(self, reader: "Reader", query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield the rows of a range from a data set."""
-        from chainq.fetching.stored_ranges import fetch_stored
+        from chainq.fetching.lake import fetch_stored
 
         return fetch_stored(self.calls, reader, partial(self.believe, query.method), query, heights)
 
@@ -214,8 +213,6 @@ class Service(Closing):
 
     def believe(self, method: Method, heights: HeightRange) -> None:
         """Record that the rows of some heights rest on belief."""
-        from chainq.heights.height_set import HeightSet
-
         self.believed.setdefault(method.name, HeightSet()).add(heights)
 
     def fetch_one_page(self, query: Query, heights: HeightRange | None) -> Iterator[Batch]:

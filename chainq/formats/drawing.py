@@ -4,14 +4,13 @@ What comes here is sanitized. Rejected: rich, whose tables take a hundred times 
 tenth of a second before the first one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from chainq.formats.cells import BLANK, Cell, plain
+from chainq.formats.cells import BLANK, Cell
 from chainq.text.style import DIM, paint
 from chainq.text.width import GAP, width_of, wrap
 
-ENDLESS = 1 << 24  # character cells of a line that has no end (--no-trunc)
 _NARROW = 12  # cells that a nested value has at least
 
 
@@ -72,25 +71,6 @@ class Node:
             for piece in wrap(line, room - indent):
                 yield lead + paint(piece, self.value.style, color)
                 lead = " " * indent
-
-
-def draw_texts(columns: Sequence[tuple[Sequence[str], bool]], room: int) -> list[str]:
-    """Return columns as lines of a table; each row as lines of fields, before an empty line, if that is too wide.
-
-    Each column has its header first, and whether it is aligned to the right. A field of one long word, such as a URL,
-    may be wider than `room`: the terminal wraps it, so that it can be copied.
-    """
-    widths = [max(map(width_of, texts)) for texts, _ in columns]
-    if total(widths) <= room:
-        cells = [(map(plain, texts), width, right) for (texts, right), width in zip(columns, widths, strict=True)]
-        return [line.rstrip() for line in beside(cells, color=False)]
-    (headers, *rows), lines = zip(*(texts for texts, _ in columns), strict=True), list[str]()
-    for row in rows:
-        for header, text in zip(headers, row, strict=True):
-            node = Node(header, plain(text), indent=max(map(width_of, headers)))
-            lines += node.lines(room if " " in text else ENDLESS, color=False)
-        lines.append("")
-    return lines[:-1]
 
 
 def encoded(lines: Iterable[str]) -> bytes:

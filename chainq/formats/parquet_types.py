@@ -18,7 +18,6 @@ two files of one command different types.
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -35,23 +34,25 @@ NULL = Raw(b"null")
 Read = Callable[[Sequence[Raw]], list[Any]]
 _DIGITS = 38  # of decimal128
 _YEARS = range(-62_135_596_800, 253_402_300_800)  # seconds of the years 1 to 9999, which every reader can show
-_INSTANT = re.compile(r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z?)?")
 _texts_of = msgspec.json.Decoder(list[str | None]).decode
 _numbers_of = msgspec.json.Decoder(list[int | None]).decode
 
 
 class Type(NamedTuple):
-    """How values become what pyarrow takes for `arrow`, their type in the file; ValueError if one does not fit."""
+    """How values become what pyarrow takes for `arrow`, their type in the file; ValueError if one does not fit.
+
+    `cast`: they are read as texts, which pyarrow casts.
+    """
 
     read: Read
     arrow: Any
+    cast: bool = False
 
     def array(self, sent: Sequence[Raw], pyarrow: Any) -> Any:
         """Return the values as an array. Raises ValueError or OverflowError if one does not fit."""
-        values = self.read(sent)
-        if self.read is instants:
-            return pyarrow.array(values, pyarrow.string()).cast(self.arrow)
-        return pyarrow.array(values, self.arrow)
+        if self.cast:
+            return pyarrow.array(self.read(sent), pyarrow.string()).cast(self.arrow)
+        return pyarrow.array(self.read(sent), self.arrow)
 
     def fits(self, value: Raw, pyarrow: Any) -> bool:
         """Return whether the type can hold a value."""
@@ -70,18 +71,22 @@ def type_of(column: Column, pyarrow: Any) -> Type:
         return _nested(SHAPES[column.path], pyarrow)
     if column.kind is Kind.TIME:
         return Type(milliseconds, pyarrow.timestamp("ms", tz="UTC"))
-    if column.type == "boolean":
-        return Type(booleans, pyarrow.bool_())
-    if column.type == "time":  # its note is the type in DuckDB
-        zone, unit = "UTC" if "ZONE" in column.note else None, "ns" if "NS" in column.note else "us"
-        return Type(instants, pyarrow.date32() if column.note == "DATE" else pyarrow.timestamp(unit, tz=zone))
-    if column.type == "double":
-        return Type(doubles, pyarrow.float64())
-    if sized := re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type):
-        return Type(decimals, pyarrow.decimal128(int(sized[1]), int(sized[2])))
+    if (computed := _computed(column, pyarrow)) is not None:
+        return Type(words, computed, cast=True)
     if column.type == "number" or column.kind is Kind.HEIGHT:
         return _nested(INTEGER, pyarrow)
     return _nested(AMOUNT if column.kind is Kind.NUMBER else None, pyarrow)
+
+
+def _computed(column: Column, pyarrow: Any) -> Any:
+    """Return the type of a column that a query computed, None if it is a number or a text; its note is its type in
+    DuckDB."""
+    if column.type == "time":
+        zone, unit = "UTC" if "ZONE" in column.note else None, "ns" if "NS" in column.note else "us"
+        return pyarrow.date32() if column.note == "DATE" else pyarrow.timestamp(unit, tz=zone)
+    if sized := re.fullmatch(r"decimal\((\d+),(\d+)\)", column.type):
+        return pyarrow.decimal128(int(sized[1]), int(sized[2]))
+    return {"boolean": pyarrow.bool_(), "double": pyarrow.float64()}.get(column.type)
 
 
 def _nested(shape: Shape, pyarrow: Any) -> Type:
@@ -149,7 +154,7 @@ def texts(sent: Sequence[Raw]) -> list[str | None]:
     except ValueError:  # not only strings, or half of a surrogate pair
         if any(bytes(value)[:1] in (b"{", b"[", b"t", b"f") for value in sent):
             raise
-        return [None if value == NULL else text_of(value) for value in sent]
+        return words(sent)
 
 
 def json_texts(sent: Sequence[Raw]) -> list[str | None]:
@@ -157,26 +162,9 @@ def json_texts(sent: Sequence[Raw]) -> list[str | None]:
     return [None if value == NULL else bytes(value).decode() for value in sent]
 
 
-def booleans(sent: Sequence[Raw]) -> list[bool | None]:
-    """Return truth values. Raises ValueError."""
-    return _decoded(msgspec.json.Decoder(list[bool | None]).decode, b",".join(sent))
-
-
-def doubles(sent: Sequence[Raw]) -> list[float | None]:
-    """Return floating-point numbers as DuckDB writes them, `inf` and `nan` as strings. Raises ValueError."""
-    return [None if value == NULL else float(text_of(value)) for value in sent]
-
-
-def decimals(sent: Sequence[Raw]) -> list[Decimal | None]:
-    """Return numbers with a fraction, digit for digit. Raises ValueError."""
-    return [None if value == NULL else Decimal(text_of(value)) for value in sent]
-
-
-def instants(sent: Sequence[Raw]) -> list[str | None]:
-    """Return dates or times in ISO 8601, which pyarrow casts to their type. Raises ValueError."""
-    if not all(value == NULL or _INSTANT.fullmatch(text_of(value)) for value in sent):
-        raise ValueError
-    return [text_of(value) or None for value in sent]
+def words(sent: Sequence[Raw]) -> list[str | None]:
+    """Return values as texts, whatever they are."""
+    return [None if value == NULL else text_of(value) for value in sent]
 
 
 def json_object(pairs: Iterable[tuple[str, Raw]]) -> str:

@@ -13,12 +13,12 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.formats.cells import ID_WIDTH, RIGHT, Cell, cell_of, headers, plain
-from chainq.formats.drawing import ENDLESS, beside, encoded, total
+from chainq.formats.drawing import beside, encoded, total
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker
 from chainq.text.humanize import counted
 from chainq.text.style import BOLD, DIM, paint
-from chainq.text.width import NARROWEST, width_of, wrap
+from chainq.text.width import ENDLESS, NARROWEST, width_of, wrap
 
 _BATCH = 512  # rows that are drawn at a time, however many come
 _WIDEST = 500  # cells of a column; a longer value moves the rest of its line

@@ -6,20 +6,20 @@ it is, and nothing here fails for it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.formats import cells
 from chainq.formats.cells import BLANK, NULL, Cell, plain
-from chainq.formats.drawing import ENDLESS, Node
+from chainq.formats.drawing import Node
 from chainq.formats.protocol import OutputSpec
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
 from chainq.rows.transaction import fee_of, program_of
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, DIM
-from chainq.text.width import NARROWEST, width_of
+from chainq.text.width import ENDLESS, NARROWEST, width_of
 
 _ITEMS = 20  # items of an array, where long values may be abbreviated
 _LABEL = 40  # character cells of a name that others are aligned with
@@ -30,12 +30,9 @@ _PARTS = ("rejected", "deployment", "owner", "execution", "fee", "finalize")
 _KNOWN = {*_FIELDS, *_PARTS, *(f"transaction.{name}" for name in _PARTS)}
 
 
-def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield the lines of a row: each column and each unknown field, then trees of what is nested.
-
-    `words`: what to call fields in place of their names, which are what `--columns` and JSON have.
-    """
-    outer, trees = object_of(row), Trees(spec.abbreviate, words or {})
+def view_of(row: Raw, spec: OutputSpec) -> Iterator[str]:
+    """Yield the lines of a row: each column and each unknown field, then trees of what is nested."""
+    outer, trees = object_of(row), Trees(spec.abbreviate)
     whole = bool(object_of(outer.get("transaction"))) and not spec.selected
     fields, nodes = _columns(row, spec, trees, whole)
     if bytes(row)[:1] != b"{":
@@ -46,7 +43,7 @@ def view_of(row: Raw, spec: OutputSpec, words: Mapping[str, str] | None = None) 
                 nodes.append(trees.node(path, value))
             else:
                 fields.append((path, NULL if bytes(value) == b"null" else cells.unknown_cell(text_of(value))))
-    names = [trees.word(path) for path, _ in fields]
+    names = [printable(path) for path, _ in fields]
     indent = min(max(map(width_of, names), default=0), _LABEL if spec.abbreviate else ENDLESS)
     room = max(spec.width, NARROWEST) if spec.abbreviate else ENDLESS
     for name, (_, cell) in zip(names, fields, strict=True):
@@ -97,14 +94,9 @@ def _unknown(members: Mapping[str, Raw], known: set[str], prefix: str = "") -> I
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """Builds trees from values. `abbreviate`: long values may be abbreviated; `words`: as in `view_of`."""
+    """Builds trees from values. `abbreviate`: long values may be abbreviated."""
 
     abbreviate: bool
-    words: Mapping[str, str] = field(default_factory=dict)
-
-    def word(self, name: str) -> str:
-        """Return what to call a field."""
-        return printable(self.words.get(name, name))
 
     def node(self, name: str, value: Raw, depth: int = 0) -> Node:
         """Return the tree of a value, with everything in it."""
@@ -117,7 +109,7 @@ class Trees:
         for key, inner in members.items():
             calls = array_of(inner) if key == "transitions" else []
             pairs += [(key, one) for one in calls or [inner]]
-        label, style = self.word(name), "" if depth else BOLD
+        label, style = printable(name), "" if depth else BOLD
         if not pairs or depth > _DEPTH:
             return Node(label, NULL if bytes(value) == b"null" else self._text(text_of(value)), style=style)
         if depth and members and not any(count_of(item) for _, item in pairs):
@@ -179,7 +171,7 @@ class Trees:
     def _flat(self, members: Mapping[str, Raw]) -> Cell:
         """Return members on one line, IDs abbreviated."""
         return plain(
-            "  ".join(f"{self.word(name)}={self._text(text_of(one)).short or '-'}" for name, one in members.items())
+            "  ".join(f"{printable(name)}={self._text(text_of(one)).short or '-'}" for name, one in members.items())
         )
 
 

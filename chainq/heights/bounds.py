@@ -11,7 +11,7 @@ from chainq.defaults import DEFAULT_LAST
 from chainq.errors import UsageError
 from chainq.text.sanitize import quoted
 
-_HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+)?([KkMm]?)")
+_HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?([KkMm]?)")
 _UNIT = {"": 1, "k": 1000, "m": 1_000_000}
 HIGHEST = 2**53  # JavaScript servers round larger numbers
 LATEST = "latest"  # in the place of a height: the tip
@@ -26,21 +26,16 @@ def none_below(start: int, end: int) -> str:
 def parse_height(text: str) -> int:
     """Return a height, 0 or above, from `12345`, `12_345`, `12K` or `1.5M`. Raises UsageError."""
     match = _HEIGHT.fullmatch(text.strip())
-    if not match:
+    if not match or len(text) > 100:
         below = text.strip().startswith("-")
         raise UsageError(
             f"invalid height {quoted(text)}: expected a whole number such as 12345, 12_345, 12K or 1.5M",
             "for the last N blocks use --last N" if below else "",
         )
-    whole, fraction, unit = match.groups()
-    digits = (fraction or ".")[1:]
-    if len(whole) + len(digits) > 100:
-        raise UsageError(f"invalid height {text[:20] + '…'!r}: the highest is {HIGHEST}")
-    value, rest = divmod(int(whole.replace("_", "") + digits) * _UNIT[unit.lower()], int(10 ** len(digits)))
-    if rest:
-        raise UsageError(f"invalid height {quoted(text)}: expected a whole number of blocks")
-    if value > HIGHEST:
-        raise UsageError(f"invalid height {quoted(text)}: the highest is {HIGHEST}")
+    whole, fraction, unit = match.groups("")
+    value, rest = divmod(int(whole.replace("_", "") + fraction) * _UNIT[unit.lower()], int(10 ** len(fraction)))
+    if rest or value > HIGHEST:
+        raise UsageError(f"invalid height {quoted(text)}: expected a whole number of blocks, at most {HIGHEST}")
     return value
 
 
@@ -77,14 +72,9 @@ def parse_range(text: str, *, whole: bool = False) -> "Bounds":
     if ":" in last or not (colon or text == LATEST or _HEIGHT.fullmatch(text)):
         raise UsageError(f"invalid range {quoted(text)}: expected a height or a range such as 5, 5:10, 5: or :10")
     if not colon:
-        if text == LATEST:
-            return Bounds(-1, whole=whole, one_word=True)
-        height = parse_height(text)
-        return Bounds(height, height + 1, whole=whole, one_word=True)
-    start, end = parse_start(first or "0"), parse_end(last) if last else None
-    if end is not None and start > end and (start < 0) == (end < 0):
-        raise UsageError(f"invalid range {quoted(text)}: it starts after its end")
-    return Bounds(start, end, whole=whole, one_word=True)
+        start = parse_start(text)
+        return Bounds(start, start + 1 or None, whole=whole, one_word=True)
+    return Bounds(parse_start(first or "0"), parse_end(last) if last else None, whole=whole, one_word=True)
 
 
 class Bounds(NamedTuple):
@@ -113,7 +103,7 @@ class Bounds(NamedTuple):
                 raise UsageError(f"--{height} cannot be combined with --{time}")
         start, end = self.start, self.end
         if start is not None and end is not None and start > end and (start < 0) == (end < 0):
-            raise UsageError(f"--start {start} is greater than --end {end}")
+            raise UsageError(f"the range starts at {start}, after its end {end}")
         if self.since is not None and self.until is not None and self.since > self.until:
             raise UsageError("--since is later than --until")
 

@@ -1,8 +1,11 @@
-"""A range of heights."""
+"""Ranges of heights, and sets of them: the heights whose rows rest on belief, or were not compared."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+
+MOST = 64  # ranges; beyond, the two nearest ones are merged
+NAMED = 5  # ranges in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +52,40 @@ class HeightRange:
         cuts = [self.start, *sorted({edge for edge in edges if self.start < edge < self.end}), self.end]
         parts = [HeightRange(start, end) for start, end in pairwise(cuts)]
         return parts[::-1] if reverse else parts
+
+
+class HeightSet:
+    """Heights as ordered ranges that neither touch nor overlap. If there are too many, it also includes heights between
+    them; it never loses a height that was added."""
+
+    def __init__(self, ranges: Iterable[HeightRange] = ()) -> None:
+        self._ranges: list[HeightRange] = []
+        for heights in ranges:
+            self.add(heights)
+
+    def __iter__(self) -> Iterator[HeightRange]:
+        return iter(self._ranges)
+
+    def __len__(self) -> int:
+        """Return the number of ranges."""
+        return len(self._ranges)
+
+    def __str__(self) -> str:
+        more = f" and {len(self) - NAMED:,} more" if len(self) > NAMED else ""
+        return f"{', '.join(map(str, self._ranges[:NAMED]))}{more}"
+
+    def add(self, heights: HeightRange) -> None:
+        """Add heights."""
+        if not len(heights):
+            return
+        near = [r for r in self._ranges if r.start <= heights.end and heights.start <= r.end]
+        start, end = min([heights.start, *(r.start for r in near)]), max([heights.end, *(r.end for r in near)])
+        apart = [r for r in self._ranges if r not in near]
+        self._ranges = sorted([*apart, HeightRange(start, end)], key=lambda r: r.start)
+        if len(self._ranges) > MOST:
+            at = min(range(MOST), key=lambda i: self._ranges[i + 1].start - self._ranges[i].end)
+            self._ranges[at : at + 2] = [HeightRange(self._ranges[at].start, self._ranges[at + 1].end)]
+
+    def cut(self, height: int) -> None:
+        """Remove all heights from one on."""
+        self._ranges = [HeightRange(r.start, min(r.end, height)) for r in self._ranges if r.start < height]

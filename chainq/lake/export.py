@@ -17,8 +17,7 @@ from chainq.errors import ChainqError, IncompleteError, LackingError, Unreachabl
 from chainq.fetching.reading import unreached
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
-from chainq.heights.height_set import HeightSet
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.lake import data_set, delta, plan
 from chainq.lake.data_set import Contents, DataSet, Origin
 from chainq.lake.names import Entry, parse_entry, partitions

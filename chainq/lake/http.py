@@ -5,7 +5,7 @@ POST to any path handles requests; GET /healthz checks that the data set can be 
 
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from typing import Any
 
@@ -19,12 +19,12 @@ READERS = 8
 SECONDS = 10
 """How long a connection may take to send a request, and stay open without one."""
 MOST_CONNECTIONS, BACKLOG = 512, 32
-"""Connections without a whole request (at most half of the files that the process may open), and accepted at once."""
+"""Open connections (at most half of the files that the process may open), and connections accepted at once."""
 _JSON = "application/json"
 
 
-def application(service: StoredService) -> Any:
-    """Return the ASGI application."""
+def application(service: StoredService, bound: str) -> Any:
+    """Return the ASGI application. `bound`: the host at which it listens."""
     import anyio
     from anyio.to_thread import run_sync
     from starlette.applications import Starlette
@@ -53,35 +53,23 @@ def application(service: StoredService) -> Any:
             return PlainTextResponse(f"{error}\n", 503)
         return PlainTextResponse("ok\n")
 
+    async def checked(request: Request) -> Response:
+        if refusal := _refusal(request.headers, bound):
+            return PlainTextResponse(f"{refusal}\n", 400, {"Connection": "close"})
+        return await (answer if request.method == "POST" else health)(request)
+
     return Starlette(
-        routes=[
-            Route("/healthz", health, methods=["GET"]),
-            Route("/{path:path}", answer, methods=["POST"]),
-        ]
+        routes=[Route("/healthz", checked, methods=["GET"]), Route("/{path:path}", checked, methods=["POST"])]
     )
 
 
-def guarded(app: Any, bound: str) -> Any:
-    """Return the application with a check of each request, which a web page or a proxy may have been tricked to send.
-
-    `bound`: the host at which it listens.
-    """
-    from starlette.datastructures import Headers
-    from starlette.responses import PlainTextResponse
-
-    async def checked(scope: Any, receive: Any, send: Any) -> None:
-        headers = Headers(scope=scope)
-        refusal = ""
-        if not _is_own(headers.get("host", "localhost"), bound):  # DNS rebinding: browsers always name the host
-            refusal = "invalid Host header: expected localhost, an IP address, or the host at which the server listens"
-        elif "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, section 6.1
-            refusal = "Content-Length and Transfer-Encoding exclude each other"
-        if refusal:
-            await PlainTextResponse(f"{refusal}\n", 400, {"Connection": "close"})(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    return checked
+def _refusal(headers: Mapping[str, str], bound: str) -> str:
+    """Return what is wrong with a request that a web page or a proxy may have been tricked to send; empty for none."""
+    if not _is_own(headers.get("host", "localhost"), bound):  # DNS rebinding: browsers always name the host
+        return "invalid Host header: expected localhost, an IP address, or the host at which the server listens"
+    if "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, section 6.1
+        return "Content-Length and Transfer-Encoding exclude each other"
+    return ""
 
 
 def _is_own(host: str, bound: str) -> bool:
@@ -99,8 +87,8 @@ def _is_own(host: str, bound: str) -> bool:
 def _protocol() -> Any:
     """Return the class of a connection: uvicorn's, which ends if it does not send a request in time.
 
-    uvicorn itself only limits the time between requests. If too many wait for a request, the oldest of these ends: so
-    clients that never finish their requests lock out nobody.
+    uvicorn itself only limits the time between requests. If too many are open, the one that waits longest for a request
+    ends: so clients that never finish their requests lock out nobody.
     """
     from h11 import IDLE, SEND_BODY
     from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -124,7 +112,7 @@ def _protocol() -> Any:
         def _watch(self, *, late: bool) -> None:
             if late and self not in waiting:
                 waiting[self] = self.loop.call_later(SECONDS, self.transport.abort)
-                if len(waiting) > most:
+                if len(self.connections) > most:
                     oldest = next(iter(waiting))
                     waiting.pop(oldest).cancel()
                     oldest.transport.abort()
@@ -146,7 +134,7 @@ def serve(service: StoredService, host: str, port: int, ready: Callable[[int], N
     with socket.create_server((host, port), family=family, backlog=BACKLOG) as listening:
         ready(listening.getsockname()[1])
         config = uvicorn.Config(
-            guarded(application(service), host),
+            application(service, host),
             http=_protocol(),
             ws="none",
             lifespan="off",

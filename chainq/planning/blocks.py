@@ -5,8 +5,7 @@ from itertools import pairwise
 from chainq import tuning
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.exact_heights import NO_VERIFY, behind, lacking, listed
-from chainq.planning.exchange import DIVISIBLE, RowsRequest
+from chainq.planning.exchange import DIVISIBLE, NO_VERIFY, RowsRequest, behind, lacking, listed
 from chainq.planning.kernel import Proved, believed, by_height
 from chainq.planning.run import Run
 from chainq.rows.sorting import Page

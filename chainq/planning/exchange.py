@@ -1,4 +1,5 @@
-"""The values that planning exchanges with the code that sends requests: requests, their outcomes, proofs.
+"""The values that planning exchanges with the code that sends requests: requests, their outcomes, proofs; and what is
+said of blocks and rows that a service lacks.
 
 All are plain and can be pickled, so another process or machine can fetch and prove a range.
 """
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
+from chainq import tuning
 from chainq.errors import (
     BrokenBodyError,
     GatewayError,
@@ -23,6 +25,8 @@ DIVISIBLE = (TooHeavyError, GatewayError, BrokenBodyError)
 """Failures that a request for fewer rows may avoid."""
 UNAVAILABLE = (ServiceError, UnreachableError, ResponseError)
 """Failures of another method that is not needed to read the rows."""
+
+NO_VERIFY = "chainq blocks and chainq full-blocks read such rows unchecked with --no-verify"
 
 Key = tuple[str, ...]
 """What identifies a row in every method that has it: the values of `Method.identity`."""
@@ -104,3 +108,25 @@ class Known(NamedTuple):
 
 
 NOTHING_KNOWN = Known()
+
+
+def behind(first: int, top: int) -> str:
+    """Return what to do if a server is behind and lacks rows from `first` on; empty far from the tip.
+
+    `top`: the height after the highest known block.
+    """
+    blocks = max(tuning.BELOW_TIP, top - first)
+    near = top - first <= tuning.NEAR_TIP
+    return f"if a server is behind, end {blocks} blocks below the tip (--end -{blocks} or --lag {blocks})" * near
+
+
+def lacking(heights: list[int], tip: int) -> str:
+    """Return that blocks do not come which must exist, for they are not above the tip."""
+    return f"missing {listed(heights)}, though the tip is {tip}"
+
+
+def listed(heights: list[int]) -> str:
+    """Return heights as text: `height 5`, `heights 5, 7, 9 and 40 more`."""
+    shown = ", ".join(map(str, heights[:5]))
+    more = f" and {len(heights) - 5:,} more" if len(heights) > 5 else ""
+    return f"{'height' if len(heights) == 1 else 'heights'} {shown}{more}"

@@ -6,8 +6,7 @@ from math import ceil
 from chainq import tuning
 from chainq.errors import BehindError, ChainqError, TooHeavyError
 from chainq.heights.range import HeightRange
-from chainq.planning.exact_heights import behind
-from chainq.planning.exchange import DIVISIBLE
+from chainq.planning.exchange import DIVISIBLE, behind
 from chainq.planning.kernel import Named
 from chainq.rows.sorting import Page
 

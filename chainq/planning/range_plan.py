@@ -16,8 +16,7 @@ from chainq.errors import BehindError, IncompleteError, OverdueError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk import Outcome, Prover
 from chainq.planning.chunking import within_limit
-from chainq.planning.exact_heights import behind
-from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, Due, Grade, Known, Proof
+from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, Due, Grade, Known, Proof, behind
 from chainq.planning.kernel import Named, Proved, check_meeting, compare
 from chainq.planning.run import Run, Send
 from chainq.query import Query

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
+from math import inf
 from threading import RLock
 from typing import Any
 
@@ -210,12 +211,12 @@ class Run:
                     found = {}
                 self._row_ids.update(found)
                 self._ranked = bool(found)
-        lowest, late = None, []
+        lowest, late = inf, list[int]()
         for height in reversed(range(*heights.edges)):
-            row_id = self._row_ids.get(height)
-            if row_id is not None and lowest is not None and row_id > lowest:
+            row_id = self._row_ids.get(height, lowest)
+            if row_id > lowest:
                 late.append(height)
-            lowest = row_id if lowest is None else min(lowest, row_id or lowest)
+            lowest = min(lowest, row_id)
         if late:
             self.note(
                 "the service orders rows by the row ids of blocks, not by height: full blocks name the rows there"

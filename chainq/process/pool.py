@@ -55,22 +55,17 @@ class WorkerDiedError(IncompleteError):
 class Process:
     """One worker process. `number`: counted from 1."""
 
-    def __init__(self, number: int, setup: bytes, without: str) -> None:
+    def __init__(self, number: int, setup: bytes) -> None:
         # It finds what this process finds, and nothing in the current folder (-P). The message of a crash may hold what
-        # it was about, perhaps a key, so stderr goes nowhere; backtraces would only take time.
-        environment = {
-            **_ENVIRONMENT,
-            **{name: value for name, value in os.environ.items() if name != without},
-            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            "RUST_BACKTRACE": "0",
-        }
+        # it was about, perhaps a key, so stderr goes nowhere.
+        path = os.pathsep.join(filter(None, sys.path))
         self.number = number
         self._popen = subprocess.Popen(  # noqa: S603  # this interpreter, and a module of this package
             [sys.executable, "-P", "-m", worker.__name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
+            env={**_ENVIRONMENT, **os.environ, "PYTHONPATH": path},
             process_group=0,  # Ctrl-C is for the process that the user started, which then ends this one
         )
         self._input, self._output = cast("BinaryIO", self._popen.stdin), cast("BinaryIO", self._popen.stdout)
@@ -107,21 +102,17 @@ class Workers(Closing, Generic[S]):
 
     `make` gives each process what it works with, of type S; it is sent by a pipe, so it may hold secrets. It is given a
     function that takes events, each of which is passed to `hear` with the process, in the thread whose call is under
-    way. All that is sent must be picklable. `without`: an environment variable that the processes do not inherit.
+    way. All that is sent must be picklable.
     """
 
     def __init__(
         self,
         make: Callable[[Say], S],
         hear: Callable[[Process, Any], None] = lambda _process, _event: None,
-        *,
-        without: str = "",
     ) -> None:
-        self._setup, self._hear, self._without = pickle.dumps(make), hear, without
-        self._lock = threading.Lock()
+        self._setup, self._hear, self._lock = pickle.dumps(make), hear, threading.Lock()
         self._all: list[Process] = []
         self._idle: list[Process] = []
-        self._started = 0
         self._closed = False
 
     def close(self) -> None:
@@ -164,6 +155,5 @@ class Workers(Closing, Generic[S]):
     def _start(self) -> Process:
         if self._closed:
             raise RuntimeError("the worker processes have been ended")
-        self._started += 1
-        self._all.append(Process(self._started, self._setup, self._without))
+        self._all.append(Process(len(self._all) + 1, self._setup))
         return self._all[-1]

@@ -12,8 +12,7 @@ K = TypeVar("K")
 
 
 class Pool(Generic[K]):
-    """At most `size` threads, started as needed. If the system has no thread left, those that there are do all work;
-    if there is none, the thread that submits it.
+    """At most `size` threads, started as needed.
 
     Daemon threads, not concurrent.futures: that joins its threads when the interpreter ends, so that a run that was
     interrupted would wait for calls that nobody wants any more.
@@ -27,16 +26,13 @@ class Pool(Generic[K]):
         self._done: SimpleQueue[tuple[K, object]] = SimpleQueue()
 
     def submit(self, token: K, work: Callable[[], object]) -> None:
-        """Run `work` in a thread; `wait` returns `token` with the outcome."""
+        """Run `work` in a thread; `wait` returns `token` with the outcome. Raises RuntimeError if the system has no
+        thread left."""
+        if self._started < min(self._busy + 1, self._size):
+            threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
+            self._started += 1
         self._busy += 1
-        if self._started < min(self._busy, self._size):
-            with suppress(RuntimeError, MemoryError):  # "can't start new thread"
-                threading.Thread(target=self._run, name=f"chainq-call-{self._started}", daemon=True).start()
-                self._started += 1
-        if self._started:
-            self._todo.put((token, work))
-        else:
-            self._do(token, work)
+        self._todo.put((token, work))
 
     def wait(self, seconds: float | None = None) -> tuple[K, object]:
         """Return the next finished work as (token, result); the result of failed work is its exception.
@@ -56,24 +52,18 @@ class Pool(Generic[K]):
         with suppress(Empty):
             while True:
                 self._todo.get_nowait()
-        self.finish()
-
-    def finish(self) -> None:
-        """End the threads once all work is done; no more may be submitted."""
         for _ in range(self._started):
             self._todo.put(None)
 
     def _run(self) -> None:
         while (task := self._todo.get()) is not None:
-            self._do(*task)
-            del task
-
-    def _do(self, token: K, work: Callable[[], object]) -> None:
-        try:
-            outcome: object = work()
-        except BaseException as error:  # raised by the thread that waits
-            outcome = error
-        self._done.put((token, outcome))
+            token, work = task
+            try:
+                outcome: object = work()
+            except BaseException as error:  # raised by the thread that waits
+                outcome = error
+            self._done.put((token, outcome))
+            del task, work, outcome
 
 
 class Slots:

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from chainq import tuning
 from chainq.errors import IncompleteError, UsageError
 from chainq.formats.protocol import Writer
-from chainq.heights.height_set import HeightSet
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.planning.exchange import Grade
 from chainq.query import Batch
 from chainq.resume.checkpoint import Checkpoint, Position
@@ -58,14 +57,9 @@ class Journal:
         return self.positions[-1]
 
     @property
-    def cuttable(self) -> bool:
-        """Return whether rows after the last position can be removed, so that few positions are enough."""
-        return self.sink.appends
-
-    @property
     def due(self) -> bool:
-        """Return whether it is time to record a position."""
-        return not self.cuttable or time.monotonic() - self._recorded_at >= self._record_after
+        """Return whether it is time to record a position: few are enough if rows after the last one can be removed."""
+        return not self.sink.appends or time.monotonic() - self._recorded_at >= self._record_after
 
     @property
     def kept(self) -> bool:

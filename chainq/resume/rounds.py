@@ -139,7 +139,7 @@ class Rounds:
         reached, block_hash = self.journal.reached, ""
         if reached == self.journal.position:
             return
-        if reached.next == self.end or self.journal.kept or self.journal.cuttable:
+        if reached.next == self.end or self.journal.kept or self.journal.sink.appends:
             block_hash = self._hash_below(reached.next)
             last = block_hash if reached.next == self.end else self._hash_below(self.end)
             if reorg := difference(Position(self.end, self.seen), last):
@@ -156,7 +156,7 @@ class Rounds:
         if again:
             with suppress(ChainqError):
                 self.record(ending=ending)
-        if self.journal.cuttable:
+        if self.journal.sink.appends:
             with suppress(ChainqError):
                 self.written -= self.journal.drop_rest()
 
@@ -189,7 +189,7 @@ class Rounds:
 
     def _replaced(self, reorg: str) -> None:
         """Raise the error of a reorg while rows were read."""
-        if not self.journal.cuttable:
+        if not self.journal.sink.appends:
             raise self._reorg(reorg)
         self.written -= self.journal.drop_rest()
         raise IncompleteError(f"{reorg}, while rows were read", "run the command again")

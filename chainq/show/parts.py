@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+import msgspec
 from msgspec import Raw
 
-from chainq.catalog.kinds import WITH_SCREEN, TextKind, kind_of, shown
+from chainq.catalog import identifiers
+from chainq.catalog.identifiers import TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, LackingError, NotFoundError, UsageError
 from chainq.fetching.service import Service
@@ -118,6 +120,12 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
         return _spent(service, text)
     find, usual = _SEARCHED[kind or TextKind.FUNCTION]
     return find(service, text, usual if last is None else last)
+
+
+def encode(parts: Parts) -> bytes:
+    """Return a JSON object with `kind` and the fields of the parts; `heights` as `start` and `end`, end excluded."""
+    kind = type(parts).__name__.removesuffix("Parts").lower()  # `block` of BlockParts
+    return msgspec.json.encode({"kind": kind, **parts._asdict()}) + b"\n"
 
 
 def _newest_heights(service: Service, last: int | None) -> HeightRange:
@@ -297,14 +305,10 @@ _CODED = {TextKind.TRANSACTION, *_SEARCHED} - {TextKind.PROGRAM, TextKind.FUNCTI
 
 def check(text: str) -> str:
     """Return the text in the form that is sent. Raises UsageError if `chainq show` has no screen for it."""
-    from chainq.catalog import identifiers
-
     kind = kind_of(text)
-    if text == LATEST or kind is TextKind.HEIGHT:
-        return text
     if kind is not None and kind in _CODED:
-        return identifiers.coded(text, kind.value.partition(" ")[2])  # without the article
-    if kind in WITH_SCREEN or kind is TextKind.FIELD:
+        return identifiers.coded(text, kind.value.partition(" ")[2], kind)  # without the article
+    if text == LATEST or kind in {TextKind.HEIGHT, TextKind.FIELD, *_SEARCHED}:
         return identifiers.sendable(text)
     if kind is not None:
         raise _no_screen(text, kind)

@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.formats.cells import Cell, fee_text, id_cell, number_cell, plain, status_cell, time_cell
-from chainq.formats.drawing import ENDLESS, Node, draw_texts, encoded
+from chainq.formats.drawing import Node, encoded
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
@@ -21,23 +21,11 @@ from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
 from chainq.rows.transaction import Call, calls_of, deployed_by, program_of
 from chainq.show import parts as shown_parts
 from chainq.show.parts import NEWEST, Parts
+from chainq.text.align import aligned
 from chainq.text.humanize import counted, in_credits
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, CYAN, DIM, paint
-from chainq.text.width import NARROWEST, wrap
-
-_WORDS = {
-    "transaction.id": "id",
-    "finalizedAt": "time",
-    "global_state_root": "state root",
-    "mapping_id": "mapping",
-    "key_id": "key",
-    "value_id": "value",
-    "program_checksum": "checksum",
-    "program_owner": "owner",
-    "sender_ciphertext": "sender",
-}
-"""What a screen calls the fields of a transaction; unknown ones keep their names."""
+from chainq.text.width import ENDLESS, NARROWEST, wrap
 
 
 def draw(parts: Parts, spec: OutputSpec, first: int) -> bytes:
@@ -79,10 +67,10 @@ class Screen:
             yield from self._tree(Node("aborted", plain(f"{len(aborted):,}"), ids, BOLD))
 
     def transaction(self, parts: shown_parts.TransactionParts) -> Iterator[str]:
-        """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it, named in words."""
+        """Yield the transaction as `chainq transaction` draws it, with the tree of everything in it."""
         yield self._title("transaction", "" if parts.height is None else f"in block {parts.height}")
         columns = BY_COMMAND["transaction"].columns
-        yield from view_of(parts.transaction, self.spec._replace(columns=columns), _WORDS)
+        yield from view_of(parts.transaction, self.spec._replace(columns=columns))
 
     def address(self, parts: shown_parts.AddressParts) -> Iterator[str]:
         """Yield the newest transactions of an address."""
@@ -103,9 +91,8 @@ class Screen:
             newest = (integer_of(height) or 0, id_cell(text_of(transaction)).short)
             calls.setdefault(_text(name) or "?", {})[_text(transition)] = newest
         rows = sorted(((*max(one.values()), len(one), name) for name, one in calls.items()), reverse=True)
-        names, counts = ["function", *(row[3] for row in rows)], ["calls", *(f"{row[2]:,}" for row in rows)]
-        heights, ids = ["height", *(str(row[0]) for row in rows)], ["transaction", *(row[1] for row in rows)]
-        yield from draw_texts([(names, False), (counts, True), (heights, True), (ids, False)], self.room)
+        lines = [(name, f"{count:,}", str(height), transaction) for height, transaction, count, name in rows]
+        yield from aligned([("function", "calls", "height", "transaction"), *lines], self.room)
         more = " --last N looks at more blocks." if parts.heights.start > self.first else ""
         note = (
             "These calls made a record or had none as input, as far as the service lists them: some list neither fees"

@@ -12,7 +12,7 @@ from stat import S_ISREG
 from typing import Self
 
 from chainq.errors import OutputError
-from chainq.process.signals import PipeClosed, awaiting_reader, note_progress
+from chainq.process.signals import PipeClosed, awaiting_reader
 from chainq.text.sanitize import printable
 
 
@@ -63,7 +63,6 @@ class Sink:
                 except OSError as error:
                     raise self._failure(error) from None
                 self.written += count
-                note_progress()
                 view = view[count:]
 
     def keep(self) -> None:

@@ -7,6 +7,7 @@ ELLIPSIS = "…"
 BOTH_ENDS = -1
 NARROWEST = 40  # character cells: a narrower terminal is treated as this wide, since below it no row can be read
 GAP = 2  # cells between two columns
+ENDLESS = 1 << 24  # character cells of a line that has no end
 
 
 def width_of(text: str) -> int:

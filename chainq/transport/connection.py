@@ -15,11 +15,10 @@ from chainq.process import Closing
 from chainq.process.threads import Slots
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
-from chainq.transport.attempts import Attempts
+from chainq.transport.attempts import Attempts, RateLimiter
 from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
 from chainq.transport.failures import Failure
 from chainq.transport.jsonrpc import compact, encode
-from chainq.transport.rate_limit import RateLimiter
 
 T = TypeVar("T")
 Decode = Callable[[memoryview, int], T]
@@ -151,8 +150,7 @@ class Connection(Closing):
             attempts.left()
             raise failures.of_exchange(error, self._options.seconds) from None
         self._observe(response)
-        if (failure := failures.of_response(response, known=self._known)) is not None:
-            raise failure
+        failures.check(response, known=self._known)
         return response
 
     def _decoded(self, body: bytes, decode: Decode[T], number: int) -> T:
@@ -175,7 +173,7 @@ class Connection(Closing):
         if self._url and not isinstance(error, UsageError):  # which is of this run alone
             error.message = f"{self._url}: " + error.message
             if isinstance(error, ResponseError) and not self._known:
-                error.hint = error.hint or failures.IS_URL_RIGHT
+                error.hint = error.hint or "is the URL right?"
         return failure
 
     def _last(self, error: ChainqError, report: Report, attempts: Attempts) -> ChainqError:

@@ -21,7 +21,6 @@ from chainq.tuning import CONNECT_WAITS
 INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
-IS_URL_RIGHT = "is the URL right?"
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
@@ -229,20 +228,19 @@ def of_exchange(error: ExchangeError, seconds: float) -> Failure:
     return _failure(meaning, away + meaning.said.format(_PYTHON.sub("", str(error)), seconds=seconds))
 
 
-def of_response(response: Response, *, known: bool) -> Failure | None:
-    """Return what a response means that is not JSON-RPC; None if it is, or may be.
+def check(response: Response, *, known: bool) -> None:
+    """Raise the Failure that a response means which is not JSON-RPC.
 
     `known`: the server has sent JSON-RPC before. Then another text is a page in between, as during a deploy; at first,
     neither another attempt nor a smaller request helps.
     """
     if response.status != 200 and (response.status in _BY_STATUS or not _is_error(response.body)):
-        return _of_status(response)
-    start = response.body[:100].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start in (b"", b"{"):
-        return None
+        raise _of_status(response)
+    if response.body[:100].strip()[:1] in (b"", b"{"):
+        return
     kind = excerpt(response.headers.get("content-type", "").partition(";")[0], 40) or "no content type"
     message = f"response is not a JSON object: HTTP {response.status}, {kind}, {shown(response.body)}"
-    return _failure(BROKEN if known else ODD._replace(hint=IS_URL_RIGHT), message)
+    raise _failure(BROKEN if known else ODD, message)
 
 
 def _of_status(response: Response) -> Failure:

@@ -51,7 +51,8 @@ class HttpTransport:
         # The public way is httpcore.ConnectionPool(network_backend=...), which would bypass httpx and its choice of
         # pools for proxies. tests/transport/test_http.py fails if this attribute is gone.
         pool: Any = self._transport._pool
-        self._backend = pool._network_backend = _Backend(pool._network_backend, proxy)
+        speaks_http = proxy is None or not proxy.url.scheme.startswith("socks")
+        self._backend = pool._network_backend = _Backend(pool._network_backend, speaks_http=speaks_http)
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
@@ -69,7 +70,8 @@ class HttpTransport:
         except Exception as error:  # also of the packages for IDNA and SOCKS, which httpx passes on
             unknown_host = isinstance(error, UnicodeError | httpcore.ConnectionNotAvailable)
             kind = "ConnectError" if unknown_host else type(error).__name__
-            raise ExchangeError(kind, excerpt(str(error)) or kind) from None
+            away = "proxy: " if kind == "ConnectError" and self.via and "SSL" not in str(error) else ""
+            raise ExchangeError(kind, away + (excerpt(str(error)) or kind)) from None
 
     def close(self) -> None:
         """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
@@ -96,17 +98,13 @@ def _read(response: httpx.Response, most: int) -> bytes:
 class _Backend:
     """httpcore's network backend, each of whose waits ends at the deadline of the exchange in progress."""
 
-    def __init__(self, backend: httpcore.NetworkBackend, proxy: httpx.Proxy | None) -> None:
-        self._backend, self._proxy = backend, proxy
-        self.speaks_http = proxy is None or not proxy.url.scheme.startswith("socks")
+    def __init__(self, backend: httpcore.NetworkBackend, *, speaks_http: bool) -> None:
+        self._backend, self.speaks_http = backend, speaks_http
         self.open: set[_Stream] = set()
         self._closed = False
 
     def connect_tcp(self, timeout: float | None = None, **options: Any) -> "_Stream":
-        try:
-            return _Stream(self._backend.connect_tcp(timeout=self.left(timeout), **options), self)
-        except httpcore.ConnectError as error:
-            raise httpcore.ConnectError(f"proxy: {error}" if self._proxy else str(error)) from None
+        return _Stream(self._backend.connect_tcp(timeout=self.left(timeout), **options), self)
 
     def left(self, timeout: float | None) -> float:
         """Return the seconds until the deadline, at most `timeout`. Raises httpcore.ReadTimeout if there are none."""

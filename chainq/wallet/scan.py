@@ -14,7 +14,6 @@ from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.query import Batch
 from chainq.text.humanize import counted
-from chainq.wallet.keys import VARIABLE
 from chainq.wallet.ownership import Findings, Matcher, matcher
 from chainq.wallet.records import Key, key_of
 
@@ -51,7 +50,7 @@ class Scanner(Closing):
     def __init__(self, view_keys: Sequence[str], workers: int, progress: Progress = UNSEEN) -> None:
         self._view_keys, self._size, self._progress = list(view_keys), workers, progress
         self._compared = self._found = 0  # rows
-        self._workers = Workers(partial(matcher, self._view_keys), without=VARIABLE)
+        self._workers = Workers(partial(matcher, self._view_keys))
 
     def close(self) -> None:
         """End the processes."""

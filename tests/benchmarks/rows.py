@@ -230,7 +230,7 @@ def export(workers: int, other: int, bench: Bench) -> Found:
 def _parquet_rows(folder: Path) -> int:
     from pyarrow import parquet as pq
 
-    return sum(int(pq.read_metadata(file).num_rows) for file in folder.glob("records/*/data.parquet"))
+    return sum(int(pq.read_metadata(file).num_rows) for file in folder.glob("records/*/*.parquet"))
 
 
 def processor_time(bench: Bench) -> Found:

@@ -18,17 +18,18 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { LEAST = 1000000, NEWEST = 4999999, PER_HEIGHT = 20, VARIANTS = 16, MOST_PLACES = 10 };
+enum { LEAST = 1000000, NEWEST = 4999999, PER_HEIGHT = 20, VARIANTS = 16, MOST_PLACES = 64 };
 enum { REQUEST = 1 << 14, PIECE = 1 << 18 };
 typedef enum { RECORDS, BLOCKS, FULL, METHODS } Method;
 
-/* In a pattern ' is a quotation mark, *N; are N characters that look like a hash, @ is the height, ^ the one before,
-   # the row's id. */
+/* In a pattern ' is a quotation mark, *N; are N characters that look like a hash, ~N; likewise, the same for the same
+   record of a height, @ is the height, ^ the one before, # the record's id: full blocks hold the records that are
+   listed, since chainq compares them. */
 #define OWN "'block_hash':'ab1@qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq',"
 #define PREVIOUS "'previous_hash':'ab1^qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq',"
 static const char *patterns[METHODS] = {
     "{'record_ciphertext':'record1#*265;','program_id':'credits.aleo','block_id':@,'height':@,'id':#,"
-    "'timestamp':'1717000000'," OWN "'transition_id':'au1#*50;','transaction_id':'at1#*50;',"
+    "'timestamp':'1717000000'," OWN "'transition_id':'au1#~50;','transaction_id':'at1#~50;',"
     "'function_name':'transfer_private','output_index':0}",
     "{'id':@,'height':'@'," OWN PREVIOUS
     "'previous_state_root':'sr1*58;','transactions_root':'*75;field','round':'5517034','coinbase_target':'284720471',"
@@ -41,17 +42,18 @@ static const char *patterns[METHODS] = {
     "'round':5517034,'height':@,'coinbase_target':284720471,'timestamp':1717000003}},'authority':{'type':'quorum',"
     "'subdag':{'subdag':{'5517034':[]},'election_certificate_ids':['*75;field']}},"
     "'ratifications':[{'type':'block_reward','amount':31960000}],'transactions':[+{'status':'accepted',"
-    "'type':'execute','index':0,'transaction':{'type':'execute','id':'at1*58;','execution':{'transitions':"
-    "[{'id':'au1*58;','program':'credits.aleo','function':'transfer_private','inputs':[{'type':'record',"
+    "'type':'execute','index':0,'transaction':{'type':'execute','id':'at1#~50;','execution':{'transitions':"
+    "[{'id':'au1#~50;','program':'credits.aleo','function':'transfer_private','inputs':[{'type':'record',"
     "'id':'*75;field','tag':'*75;field'}],'outputs':[{'type':'record','id':'*75;field','value':'record1*203;'}],"
-    "'tpk':'*75;group','tcm':'*75;field'}],'global_state_root':'sr1*58;','proof':'proof1*1100;'}}}"
+    "'tpk':'*75;group','tcm':'*75;field'}],'global_state_root':'sr1*58;','proof':'proof1*4200;'}}}"
     "+],'aborted_transaction_ids':[]}",
 };
-enum { REPEATED = 48 }; /* so often stands what is between two + */
+enum { REPEATED = PER_HEIGHT }; /* so often stands what is between two + */
 
 typedef struct {
     int at;
     char kind;
+    int round;
 } Place;
 
 typedef struct {
@@ -79,7 +81,7 @@ static void fail(const char *what)
 
 /* Rows */
 
-static int expand(char *out, const char *pattern, Unit *unit)
+static int expand(char *out, const char *pattern, Unit *unit, int row)
 {
     static const char bech32[] = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
     static unsigned seed = 1;
@@ -94,6 +96,12 @@ static int expand(char *out, const char *pattern, Unit *unit)
                 seed = seed * 1664525u + 1013904223u;
                 out[at++] = bech32[seed >> 27];
             }
+        } else if (*p == '~') {
+            unsigned own = row + round + 1;
+            for (long n = strtol(p + 1, (char **)&p, 10); n > 0; n--) {
+                own = own * 1664525u + 1013904223u;
+                out[at++] = bech32[own >> 27];
+            }
         } else if (*p == '+' && !again) {
             again = p;
         } else if (*p == '+' && ++round < REPEATED) {
@@ -102,7 +110,7 @@ static int expand(char *out, const char *pattern, Unit *unit)
         } else if (*p == '+') {
             again = NULL;
         } else if (*p == '@' || *p == '^' || *p == '#') {
-            unit->place[unit->places++] = (Place){at, *p};
+            unit->place[unit->places++] = (Place){at, *p, round};
             at += *p == '#' ? 8 : 7;
         } else {
             out[at++] = *p;
@@ -118,7 +126,7 @@ static void make(Method method, int rows)
     for (int i = 0; i < VARIANTS; i++) {
         char *text = unit->text[i] = malloc(1 << 20);
         for (int row = 0; row < rows; row++) {
-            unit->row_length = expand(text + row * (unit->row_length + 1), patterns[method], unit);
+            unit->row_length = expand(text + row * (unit->row_length + 1), patterns[method], unit, row);
             text[row * (unit->row_length + 1) + unit->row_length] = ',';
         }
     }
@@ -142,7 +150,7 @@ static void render(const Unit *unit, int height, char *out)
         for (int i = 0; i < unit->places; i++) {
             const Place *place = &unit->place[i];
             if (place->kind == '#')
-                number(out + place->at, height * unit->rows + row, 8);
+                number(out + place->at, height * PER_HEIGHT + row + place->round, 8);
             else
                 number(out + place->at, height - (place->kind == '^'), 7);
         }

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from test_commands import Case, each_command
 
 from chainq.demo.chain import Chain
@@ -187,6 +188,11 @@ def test_a_server_that_wants_to_know_its_clients(tmp_path: Path, chainq: Program
         assert f"--cert {key} cannot be used" in wrong
         assert "expected a PEM file" in wrong
         assert "No such file" in one_line(chainq("block", "640", "--cert", "nothing.pem", url=url, env=env), 2)
+        secret = serialization.load_pem_private_key(key.read_bytes(), None)
+        form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        key.write_bytes(secret.private_bytes(*form, serialization.BestAvailableEncryption(b"word")))
+        locked = one_line(chainq("block", "640", "--cert", f"{authority}:{key}", url=url, env=env), 2)
+        assert locked.endswith("with a certificate and its key, or FILE:KEY, without a password\n")
         plain = chainq("block", "640", "--cert", str(both), url=url.replace("https:", "http:"), env=env)
         assert "--cert needs an https:// URL" in one_line(plain, 2)
     tip = answering(b'{"jsonrpc":"2.0","id":1,"result":%s}' % truth.block(640))

@@ -25,7 +25,7 @@ def test_2_a_closed_standard_input(words: tuple[str, ...], chainq: Program) -> N
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("kind", ["bare", "JSON string", "JSON object"])
 def test_lists_as_tools_write_them(kind: str, encoding: str, chainq: Program, truth: Truth) -> None:
-    """IDs as jq and PowerShell write them: quoted, with a byte order mark, in UTF-16."""
+    """IDs as jq and PowerShell write them: quoted, with a byte order mark."""
     ids = [truth.transaction_id(640, 1), truth.transaction_id(640, 0)]
     shown = {
         "bare": ids,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chainq.catalog.kinds import TextKind, check_kind, kind_of
+from chainq.catalog.identifiers import TextKind, check_kind, kind_of
 from chainq.errors import UsageError
 from chainq.hashes.trees import bech32m
 from harness.truth import Truth

@@ -176,7 +176,7 @@ def test_variables_that_set_an_option_are_all_told() -> None:
 def test_the_sample_configuration_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file that the reference shows is read as it stands."""
     monkeypatch.setenv("CHAINQ_TOKEN", "secret")
-    settings = profiles.parse(fence(REFERENCE, "toml"), Path("config.toml"))
+    settings = profiles.parse(fence(REFERENCE, "toml").encode(), Path("config.toml"))
     assert profiles.profile(None, settings).headers["Authorization"] == "secret"
     assert [profile.url for profile in settings.profiles.values()][:2] == ["https://rpc.example.org/", "demo:"]
 

@@ -95,7 +95,7 @@ def read(block: Block) -> None:
     match block.language:
         case "toml":
             if "profiles" in tomllib.loads(block.text):
-                profiles.parse(block.text.replace("env:CHAINQ_TOKEN", "a-token"), Path("config.toml"))
+                profiles.parse(block.text.replace("env:CHAINQ_TOKEN", "a-token").encode(), Path("config.toml"))
         case "json":
             for line in block.text.splitlines():
                 json.loads(line)

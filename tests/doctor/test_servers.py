@@ -166,8 +166,7 @@ def test_a_server_that_fails_now_and_then_is_examined_whole(seed: int) -> None:
 
 def test_lines_fit_the_width_and_carry_nothing_harmful() -> None:
     """Columns are aligned, wide characters counted, and no control character passes."""
-    text = aligned([("a", "漢字", "word " * 30), ("bb", "x\x1b[31m", "")], (8, 12), 60)
-    lines = text.splitlines()
+    lines = aligned([("a", "漢字", "word " * 30), ("bb", "x\x1b[31m", "")], 60, 12)
     assert all(len(line) <= 60 for line in lines)
     assert lines[0].startswith("a   漢字       word")
     assert lines[-1] == "bb  x\\x1b[31m"

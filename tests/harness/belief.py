@@ -17,7 +17,7 @@ def besides_belief(ran: Ran, command: str, *, due: bool | None = None) -> Ran:
     if not (command in UNPROVED if due is None else due):
         return ran
     heights = r"heights? \d+(-\d+)?"
-    rows = rf"( {heights}(, {heights})*( and \d+ more ranges?)?| rows \d+ to \d+ of the list| list without rows)"
+    rows = rf"( {heights}(, {heights})*( and [0-9,]+ more)?| rows \d+ to \d+ of the list| list without rows)"
     name = BY_NAME[command].command if command in BY_NAME else command
     words = r": nothing proves that these are all rows[^\n]*; --strict makes this an error\r?\n"
     err, count = re.subn(rf"(?m)^chainq: warning: {re.escape(name)}{rows}{words}", "", ran.err)

@@ -22,11 +22,11 @@ class Ledger(Chain):
     """A sample chain on which records and tags are planted while it grows, and which can be reorganized."""
 
     def __init__(self) -> None:
-        super().__init__(owned=())
+        super().__init__()
         self.forks = 0
         self.owned_rows: dict[int, Planted] = {}
         self.tags: dict[Input, str] = {}
-        self.__dict__ |= {"planted": self.owned_rows, "_tags": self.tags}
+        self.planted = self.owned_rows
 
     def fork(self, at: int) -> None:
         """Replace the blocks from a height on; what was planted there is gone."""

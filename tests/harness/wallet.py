@@ -1,7 +1,7 @@
 """View keys and records for tests: fresh ones of the SDK, and a sample service that holds chosen records."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +9,8 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.planted import ADDRESS, VIEW_KEY, Planted
+from chainq.demo.layout import Layout
+from chainq.demo.planted import ADDRESS, VIEW_KEY, Input, Planted
 from chainq.demo.registry import Reply
 from chainq.demo.service import Service
 from harness.program import DIALECT
@@ -62,12 +63,16 @@ class Holding(Service):
     def __init__(
         self, owned: Sequence[Any], tip: int, faults: Faults = NO_FAULTS, first: int | None = None, apart: int = 15
     ) -> None:
-        super().__init__(Chain(tip=tip, owned=owned), faults, DIALECT, tip=lambda: self.tip)
+        super().__init__(Chain(tip=tip), faults, DIALECT, tip=lambda: self.tip)
         self.tip = tip
         self.received: list[bytes] = []
         self.hook: Callable[[str], None] = lambda _: None
-        if first is not None:
-            self.chain.__dict__["planted"] = dict(zip(self._places(first, apart), owned, strict=False))
+        layout = self.chain.layout
+        if first is None:
+            self.chain.planted = places(layout, owned)
+        else:
+            self.chain.planted = dict(zip(self._places(first, apart), owned, strict=False))
+        self.chain.tags = spends(layout, self.chain.planted)
 
     def respond(self, body: bytes) -> Reply:
         """As the service does, with the body kept."""
@@ -97,3 +102,59 @@ class Holding(Service):
 def transitions(rows: Sequence[bytes]) -> list[str]:
     """The transitions of jsonl rows."""
     return [json.loads(row)["transition_id"] for row in rows]
+
+
+SPACING = 29
+"""Record k (from 1) is planted at the first suitable place from height SPACING * k² on: dense at first, then sparse."""
+
+
+def places(layout: Layout, planted: Sequence[Planted]) -> dict[int, Planted]:
+    """Return the number of the record that each planted record replaces.
+
+    They are records of credits.aleo; a record with a public owner replaces one with a public owner.
+    """
+    found: dict[int, Planted] = {}
+    for k, record in enumerate(planted, 1):
+        height = SPACING * k * k
+        while not (free := _suitable(layout, height, public=not record.nonce_x) - found.keys()):
+            height += 1
+        found[min(free)] = record
+    return found
+
+
+LIFE = 20
+"""Heights after which a planted record is spent at the earliest."""
+
+
+def spends(layout: Layout, planted: Mapping[int, Planted]) -> dict[Input, str]:
+    """Return the tags of the inputs that spend planted records: the first free inputs of credits.aleo."""
+    found: dict[Input, str] = {}
+    for number, record in sorted(planted.items()):
+        located = layout.records.locate(number)
+        if not record.tag or located is None:
+            continue
+        height = located[0] + LIFE
+        while not (free := [at for at in _record_inputs(layout, height) if at not in found]):
+            height += 1
+        found[free[0]] = record.tag
+    return found
+
+
+def _record_inputs(layout: Layout, height: int) -> Iterator[Input]:
+    """Yield the record inputs of a block's transitions of credits.aleo that took effect."""
+    for index, plan in enumerate(layout.plan(height).transactions):
+        for number, call in enumerate(plan.transitions):
+            if call.function.program == "credits.aleo":
+                for position, kind in enumerate(call.function.inputs):
+                    if kind == "record":
+                        yield height, index, number, position
+
+
+def _suitable(layout: Layout, height: int, *, public: bool) -> set[int]:
+    """Return the numbers of the records of a block that a planted one can replace."""
+    first = layout.records.before(height)
+    return {
+        first + position
+        for position, slot in enumerate(layout.plan(height).slots)
+        if slot.function.program == "credits.aleo" and (slot.function.name == "mint") == public
+    }

@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chainq.heights.height_set import MOST, HeightSet
-from chainq.heights.range import HeightRange
+from chainq.heights.range import MOST, HeightRange, HeightSet
 
 RANGES = st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda at: HeightRange(at[0], sum(at)))
 
@@ -40,5 +39,5 @@ def test_in_words() -> None:
     """The first few ranges."""
     assert str(HeightSet()) == ""
     assert str(HeightSet([HeightRange(3, 4), HeightRange(7, 9)])) == "height 3, heights 7-8"
-    assert str(HeightSet(HeightRange(2 * at, 2 * at + 1) for at in range(7))).endswith("height 8 and 2 more ranges")
-    assert str(HeightSet(HeightRange(2 * at, 2 * at + 1) for at in range(6))).endswith("height 8 and 1 more range")
+    assert str(HeightSet(HeightRange(2 * at, 2 * at + 1) for at in range(7))).endswith("height 8 and 2 more")
+    assert str(HeightSet(HeightRange(2 * at, 2 * at + 1) for at in range(6))).endswith("height 8 and 1 more")

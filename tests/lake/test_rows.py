@@ -1,4 +1,4 @@
-"""Rows of stored tables as JSON again: made column by column or one by one, they are what was stored."""
+"""Rows of stored tables as JSON again: they are what was stored."""
 
 import json
 
@@ -24,7 +24,7 @@ ROWS = st.fixed_dictionaries(
 
 @given(st.lists(ROWS, max_size=5))
 def test_both_ways_are_the_same(rows: list[dict[str, object]]) -> None:
-    """A row with a field in `extra` has all rows made one by one; the others must not differ for it."""
+    """A row with a field in `extra` does not change the others."""
     writer = StoredRows(RECORDS)
 
     def read(sent: list[dict[str, object]]) -> list[bytes]:

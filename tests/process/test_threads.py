@@ -1,4 +1,4 @@
-"""Threads: results in order, errors in turn, and a system that has no threads left."""
+"""Threads: results in order, and errors in turn."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -82,30 +82,6 @@ def test_no_more_jobs_are_begun_than_wanted() -> None:
     assert next(results) == 0
     assert len(taken) <= 4
     assert list(results) == list(range(1, 10))
-
-
-@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
-@pytest.mark.parametrize("threads", [0, 1, 2])
-def test_where_the_system_has_no_thread_left_the_work_is_done_all_the_same(
-    threads: int, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """By those that there are, or by the caller."""
-    start = threading.Thread.start
-    started: list[threading.Thread] = []
-
-    def limited(thread: threading.Thread) -> None:
-        if len(started) == threads:
-            raise error
-        started.append(thread)
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", limited)
-    assert list(in_order(8, iter([partial(int, number) for number in range(50)]), 10)) == list(range(50))
-    assert len(started) == threads
-    results = in_order(8, iter([lambda: 1, fail]), 10)
-    assert next(results) == 1
-    with pytest.raises(ValueError, match="no"):
-        next(results)
 
 
 def test_waiting_for_nothing_is_an_error() -> None:

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.formats.drawing import ENDLESS
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
-from chainq.show.as_json import encode
-from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
+from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts, encode
 from chainq.show.screens import draw
+from chainq.text.width import ENDLESS
 
 KINDS = ("block", "transaction", "address", "program", "function")
 ROWS: list[Any] = [

@@ -108,9 +108,10 @@ def test_chunks_are_as_many_as_they_are() -> None:
         (CHUNKED, b"1\r\n \r\n"),
         (OK + b"\r\n", b"1\r\n \r\n"),
         (OK, b"X: 1\r\n"),
+        (CHUNKED + b"0\r\n", b"X: 1\r\n"),
         (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
     ],
-    ids=["chunks", "body", "head", "interim"],
+    ids=["chunks", "body", "head", "trailer", "interim"],
 )
 def test_a_response_without_end_ends_at_the_deadline(
     head: bytes, piece: bytes, monkeypatch: pytest.MonkeyPatch

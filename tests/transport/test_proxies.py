@@ -174,6 +174,14 @@ def test_a_proxy_that_cannot_be_reached_is_named(environment: pytest.MonkeyPatch
     assert "SECRET" not in str(caught.value)
 
 
+def test_a_socks_proxy_without_its_package_is_a_usage_error(environment: pytest.MonkeyPatch) -> None:
+    """It comes with an extra, and no request goes past the proxy."""
+    environment.setenv("all_proxy", "socks5://127.0.0.1:1")
+    environment.setattr("chainq.transport.proxies.find_spec", lambda _: None)
+    with pytest.raises(UsageError, match=r"socksio.*chainq\[socks\]"):
+        named_proxy("http://chainq.invalid/")
+
+
 def test_no_proxy_has_the_rules_of_curl(environment: pytest.MonkeyPatch, golden: Callable[[Path, str], None]) -> None:
     """Ranges of addresses, bare IPv6 addresses, spaces, and dots at either end (curl's manual page)."""
     environment.setenv("all_proxy", "http://127.0.0.1:3128")

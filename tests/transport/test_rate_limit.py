@@ -8,8 +8,8 @@ import pytest
 
 from chainq.errors import UnreachableError
 from chainq.process.threads import Slots
+from chainq.transport.attempts import RateLimiter
 from chainq.transport.base import Request, Response
-from chainq.transport.rate_limit import RateLimiter
 from harness.calls import Connect, FakeClock, FakeTransport, call, failure, ok, page
 from harness.program import LONGEST
 
