@@ -177,8 +177,8 @@ class Export:
         heights = self._service.height_range(bounds)
         if self._query.unbounded and there is None and not self._service.is_export:
             refuse_whole(f"a new export in {self._store.label}", map(read_method, dict.fromkeys(reads)), heights)
-        if self._query.unbounded and there is not None:
-            first = min(there.data_set.start, (there.span or heights).start)
+        if self._query.unbounded:
+            first = 0 if there is None else min(there.data_set.start, (there.span or heights).start)
             heights = HeightRange(min(max(blocks.first, first), heights.end), heights.end)
         tip = blocks.tip_for(heights.end) if not self._query.lag else blocks.tip_height()
         if bounds.end is not None and heights.start <= tip < heights.end - 1:
