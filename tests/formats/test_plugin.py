@@ -138,7 +138,7 @@ def test_a_format_that_is_appended_to(
     [
         (
             "blocks --checkpoint c -o rows --format bare",
-            "bare cannot be used with --checkpoint or --follow for -o FILE: rows are appended",
+            "bare cannot be used with --checkpoint or --follow, which append rows",
         ),
         ("blocks --follow --format bare", "bare needs a finished range and cannot be used with --follow"),
         ("ownership 5:7 --format headed", "headed needs rows with heights, and ownership has none"),
