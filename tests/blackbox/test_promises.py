@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from harness.program import Program
+from harness.program import Program, one_line
 
 SAID = {
     "records 5 --format ''": (2, "unknown format ''"),
@@ -44,8 +44,10 @@ def test_messages_of_the_json_log_repeat_no_field(chainq: Program) -> None:
 
 
 def test_an_export_of_what_an_export_has(chainq: Program) -> None:
-    """Without a range a new export begins where its source does."""
+    """Without a range a new export begins where its source does. In the folder of another one it is refused."""
     for words in ("blocks 100:160 --to part --url demo:", "blocks --to all --url part"):
         ran = chainq("export", *words.split(), "--partition", "20", "-w", "1", "-q")
         assert ran.code == 0, ran.err
+    ran = chainq("export", "records", "0:20", "--to", "all/records", url="demo:")
+    assert "all/records is inside another export; pass another --to" in one_line(ran, 2)
     assert "blocks up to block 159, " in chainq("status", "all", "--max-age", "1h").out.decode()
