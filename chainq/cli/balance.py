@@ -112,8 +112,11 @@ def _bring_up(
 def _write(book: Book, start: int, addresses: Sequence[str], settings: OutputSettings, reporter: Reporter) -> None:
     """Write the totals of a book that begins at a height, and say which keys have no records."""
     totals, table = book.totals(), settings.format == "table"
+    columns = settings.spec.columns
+    if not addresses[1:]:  # then a table need not say whose it is
+        columns = tuple(one._replace(brief=0 if one.path == "owner" else one.brief) for one in columns)
     with open_sink(settings.file) as sink, signals_deferred():
-        writer = settings.begin(reporter, sink, counted=False)
+        writer = settings.begin(reporter, sink, counted=False, columns=columns)
         writer.write([_row(book.as_of, addresses[one.owner], one, table=table) for one in totals])
         writer.close()
     owners = {total.owner for total in totals}

@@ -83,7 +83,10 @@ def _named(given: "ServiceFlags") -> tuple[str, str | None]:
 
         if profiles.profile(given.profile, profiles.read()).url:
             return "", given.profile
-    return url or os.environ.get("CHAINQ_URL", ""), given.profile or os.environ.get("CHAINQ_PROFILE") or None
+    if not url and (url := os.environ.get("CHAINQ_URL", "")):
+        with config_values.in_variable("CHAINQ_URL"):
+            identifiers.url(url)
+    return url, given.profile or os.environ.get("CHAINQ_PROFILE") or None
 
 
 def _header(text: str) -> tuple[str, str]:

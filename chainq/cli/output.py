@@ -14,6 +14,7 @@ from chainq.catalog.methods import (
     is_charted,
 )
 from chainq.cli.report import Reporter
+from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
 from chainq.formats import registry
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
@@ -125,11 +126,11 @@ def _refusal(
 ) -> str:
     """Return why a format cannot be used with the other options; empty if it can."""
     if appended and not terminal and not can.append:
-        return "cannot be used with --checkpoint or --follow for -o FILE: rows are appended"
+        return "cannot be used with --checkpoint or --follow, which append rows"
     if (given.follow or (appended and terminal)) and not can.endless:
         return "needs a finished range and cannot be used with --follow or --checkpoint"
     if can.needs_heights and not is_charted(method):
-        return f"needs rows with heights, and {method.command} has none or one row"
+        return f"needs several rows with heights, and {method.command} has none here"
     if given.no_header and name not in _WITH_HEADER:
         return "has no header: --no-header needs csv or tsv"
     if given.flatten and name not in ("jsonl", *_WITH_HEADER):
@@ -172,10 +173,14 @@ def format_name(given: "OutputOptions") -> str:
     if len(flags) > 1:
         raise UsageError(f"{' and '.join(flags)} cannot be combined")
     if flags:
-        return given.format or flags[0].removeprefix("--")
+        return flags[0].removeprefix("--") if given.format is None else given.format
     file = file_of(given)
-    extension = registry.EXTENSIONS.get(file.suffix.lower()) if file else None
-    return extension or os.environ.get("CHAINQ_FORMAT") or ("table" if on_terminal(file) else "jsonl")
+    if file and (extension := registry.EXTENSIONS.get(file.suffix.lower())):
+        return extension
+    if name := os.environ.get("CHAINQ_FORMAT"):
+        with in_variable("CHAINQ_FORMAT"):
+            registry.load(name)
+    return name or ("table" if on_terminal(file) else "jsonl")
 
 
 def as_json(given: "ReportOptions | ShowCommand") -> bool:

@@ -57,7 +57,7 @@ class Reporter(Progress):
     def trace(self, text: str) -> None:
         """Print a step of the run with `--verbose`."""
         if self._verbose:
-            self.line(f"chainq: {log.clock()[11:]} {text}", "debug")
+            self.line(f"chainq: {_time()}{text}", "debug")
 
     def call(self, report: Report) -> None:
         """Count one attempt of a request; print it with `--verbose`, or if the wait for its retry is long."""
@@ -84,12 +84,13 @@ class Reporter(Progress):
 
     def _log_call(self, report: Report) -> None:
         """Print an attempt of a request."""
-        rows = "" if report.rows is None else f" {report.rows} rows"
+        rows = "" if report.rows is None else f" {report.rows} row{'s' * (report.rows != 1)}"
         wait = "" if report.wait is None else f", retrying in {report.wait:.1f} s"
         fields = {name: getattr(report, name) for name in _FIELDS}
+        took = f"{rows} {report.size} bytes {report.seconds * 1000:.0f} ms attempt {report.attempt}:"
         self.line(
-            f"chainq: {log.clock()[11:]} {f'{report.method} {report.where}'.rstrip()}:{rows} {report.size} bytes"
-            f" {report.seconds * 1000:.0f} ms attempt {report.attempt}: {report.outcome}{wait}",
+            f"chainq: {_time()}{f'{report.method} {report.where}'.rstrip()}:{'' if log.is_json() else took}"
+            f" {report.outcome}{wait}",
             "debug" if report.outcome == "ok" else "warning",
             heights=re.sub("^heights? ", "", report.where),
             status=report.outcome,
@@ -146,6 +147,11 @@ class Reporter(Progress):
             totals = bar.close() if bar else None
         if totals and self._totals and sys.exc_info()[0] is None:
             self.line(f"chainq: {totals}")
+
+
+def _time() -> str:
+    """Return the time of a line of text; a line of JSON has a field for it."""
+    return "" if log.is_json() else f"{log.clock()[11:]} "
 
 
 class _Beside:

@@ -62,7 +62,8 @@ def run(given: "StatusCommand") -> None:
     limit = None if given.max_age is None else parse_age(given.max_age, "max-age")
     found: list[Status] = []
     errors: list[ChainqError] = []
-    for target in dict.fromkeys(given.targets):
+    locks = {f"{target}.lock" for target in given.targets}  # as `status *` names them
+    for target in dict.fromkeys(one for one in given.targets if one not in locks):
         try:
             found += statuses(target, time.time())
         except ChainqError as error:
@@ -96,7 +97,7 @@ def statuses(target: str, now: float) -> list[Status]:
 
 
 def _of_checkpoint(path: Path, name: str, now: float) -> Status:
-    if not is_checkpoint(path):
+    if not is_checkpoint(path) or (path.suffix == ".lock" and not path.stat().st_size):
         raise UsageError(f"{name} is not a checkpoint")
     known = recorded(path)
     last, state = known.positions[-1], known.state
@@ -159,7 +160,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
 
 def _lines(status: Status) -> Iterator[str]:
     """Yield a line that says all of a status, and one for the last error, unless a later run succeeded."""
-    reached = f"up to block {status.next - 1}" if status.next else "without blocks"
+    reached = f"up to block {status.next - 1}" if status.next else "not begun"
     first = status.running and not status.failure  # the first run is in progress
     newest = "newest file written" if status.running is None else "last success"
     parts = [

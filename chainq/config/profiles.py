@@ -94,8 +94,9 @@ def parse(text: bytes, path: Path) -> Settings:
         for name, values in file.profiles.items():
             at = f"profiles.{name}"
             profiles[name] = _checked(msgspec.convert(values, Profile))
-    except (msgspec.ValidationError, UsageError) as error:  # neither repeats a value
-        raise UsageError(f"{path}: {at}: {error}") from None
+    except (msgspec.ValidationError, UsageError) as error:  # neither repeats a value that may be a secret
+        said = str(error).replace("Object contains unknown field", "unknown key")
+        raise UsageError(f"{path}: {at}: {said}") from None
     default = file.default_profile
     if default is not None and default not in profiles:
         raise UsageError(f"{path}: default-profile: no profile {quoted(default)}", _there(profiles))
@@ -139,7 +140,7 @@ def _checked(found: Profile) -> Profile:
     if found.url is not None:
         found = msgspec.structs.replace(found, url=identifiers.url(found.url))
     if found.dialect not in (None, AUTO, *DIALECTS):
-        raise UsageError("unknown dialect", f"known: {', '.join(DIALECTS)}, {AUTO}")
+        raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
     for name, number in (("rate", found.rate), ("timeout", found.timeout)):
         if number is not None:
             checked_number(name, number)

@@ -2,6 +2,8 @@
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from chainq.errors import UsageError
 from chainq.text.sanitize import excerpt, quoted
@@ -51,6 +53,16 @@ def from_environment(value: str, of: str) -> str:
     if not value:
         raise UsageError(f"environment variable {name} is {'empty' if name in os.environ else 'not set'} ({of})")
     return value
+
+
+@contextmanager
+def in_variable(name: str) -> Iterator[None]:
+    """Have an error about the value of an environment variable name it."""
+    try:
+        yield
+    except UsageError as error:
+        error.add_note(f"{name} is set to it")
+        raise
 
 
 def checked_header(name: str, value: str) -> tuple[str, str]:

@@ -161,7 +161,7 @@ def _object_of(method: Method) -> Decode[list[Raw]]:
         if bytes(result) == b"null":
             return []
         if names.isdisjoint(object_of(result)):
-            raise ResponseError(f"result is not a {method.command} row: {excerpt(bytes(result).decode(), 60)}")
+            raise ResponseError(f"result is not a row of {method.command}: {excerpt(bytes(result).decode(), 60)}")
         return [result]
 
     return decode

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
-from chainq.rows.fields import array_of, count_of, text_of
+from chainq.rows.fields import Key, array_of, count_of, text_of
 from chainq.rows.transaction import CREDITS, Call, program_of
 from chainq.text.humanize import counted, in_credits, utc
 from chainq.text.sanitize import printable
@@ -61,10 +61,10 @@ def id_cell(text: str, style: str = "", width: int = ID_WIDTH) -> Cell:
 
 
 def items_cell(value: Raw | None) -> Cell:
-    """Return the items of an array, each abbreviated by itself, or as many of them as a word has room for."""
+    """Return the items of an array, each abbreviated by itself."""
     items = [printable(text_of(item)) or "-" for item in array_of(value)]
     short = ", ".join(item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, BOTH_ENDS) for item in items)
-    return Cell(truncate(short, _WORD), ", ".join(items))
+    return Cell(short, ", ".join(items))
 
 
 def number_cell(text: str) -> Cell:
@@ -166,7 +166,7 @@ def headers(columns: Sequence[Column], among: Sequence[Column]) -> list[str]:
     names = Counter(path.rpartition(".")[2] for path in {column.path for column in (*columns, *among)})
     found = []
     for column in columns:
-        name = column.path.rpartition(".")[2]
+        name = column.path if isinstance(column.path, Key) else column.path.rpartition(".")[2]
         alone = re.fullmatch(r"[\w.]+", column.path) and names[name] == 1 and name not in ("id", "type")
         found.append(printable(name if alone else column.path))
     return found

@@ -21,7 +21,7 @@ from chainq.catalog.methods import BY_COMMAND, Column
 from chainq.errors import OutputError
 from chainq.text.sanitize import abridged, printable
 
-AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out with --columns"
+AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out"
 """The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that warnings name
 

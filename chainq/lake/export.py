@@ -8,6 +8,7 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.dialects import is_shared
@@ -80,6 +81,8 @@ class Export:
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
         if is_same_service(service.url, store.address("")):
             raise UsageError(f"{store.label} would be exported into itself", "pass the URL of the service with --url")
+        if any((folder / data_set.NAME).is_file() for folder in Path(store.address("")).absolute().parents):
+            raise UsageError(f"{store.label} is inside another export", "pass another --to")
         self._service, self._store, self._query, self._warn = service, store, query, warn
         self._hashes: dict[int, str | None] = {**service.origin}
         self.believed: dict[str, HeightSet] = {}
@@ -176,8 +179,8 @@ class Export:
         heights = self._service.height_range(bounds)
         if self._query.unbounded and there is None and not self._service.is_export:
             refuse_whole(f"a new export in {self._store.label}", map(read_method, dict.fromkeys(reads)), heights)
-        if self._query.unbounded and there is not None:
-            first = min(there.data_set.start, (there.span or heights).start)
+        if self._query.unbounded:
+            first = 0 if there is None else min(there.data_set.start, (there.span or heights).start)
             heights = HeightRange(min(max(blocks.first, first), heights.end), heights.end)
         tip = blocks.tip_for(heights.end) if not self._query.lag else blocks.tip_height()
         if bounds.end is not None and heights.start <= tip < heights.end - 1:

@@ -21,6 +21,7 @@ from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.formats.parquet_footer import footer_size, is_damaged
 from chainq.heights.range import HeightRange
+from chainq.lake.data_set import export_command
 from chainq.lake.names import UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest
 from chainq.lake.store import Store
 from chainq.planning.exchange import Grade
@@ -102,7 +103,9 @@ class StoredFile:
 
     def damaged(self, why: str, hint: str = "") -> IncompleteError:
         """Return the error of this file."""
-        return damaged(self._store.label, self.entry.name, why, hint)
+        label, spec = self._store.label, self.entry.spec
+        writes = export_command([spec.command], spec.heights, label)
+        return damaged(label, self.entry.name, why, hint or f"remove it, and {writes} writes it again")
 
     @contextmanager
     def checked(self) -> Iterator[None]:

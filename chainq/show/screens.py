@@ -88,7 +88,7 @@ class Screen:
         pick = Picker(["function_name", "transition_id", "height", "transaction_id"])
         calls: dict[str, dict[str, tuple[int, str]]] = {}
         for name, transition, height, transaction in map(pick, [*parts.records, *parts.transitions]):
-            newest = (integer_of(height) or 0, id_cell(text_of(transaction)).short)
+            newest = (integer_of(height) or 0, id_cell(text_of(transaction)).text(self.spec.width - 60))
             calls.setdefault(_text(name) or "?", {})[_text(transition)] = newest
         rows = sorted(((*max(one.values()), len(one), name) for name, one in calls.items()), reverse=True)
         lines = [(name, f"{count:,}", str(height), transaction) for height, transaction, count, name in rows]

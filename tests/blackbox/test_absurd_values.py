@@ -139,7 +139,7 @@ def test_a_value_that_a_parquet_column_cannot_hold(chainq: Program) -> None:
         assert (ran.code, ran.err) == (
             7,
             f'chainq blocks: cumulative_weight "{weight}" does not fit decimal128(38, 0); use jsonl, which writes it as'
-            " it was sent, or leave the column out with --columns; y.parquet was not created\n",
+            " it was sent, or leave the column out; y.parquet was not created\n",
         )
         said(chainq("blocks", "40:50", "--columns", "height,cumulative_weight", "-o", "y.csv", url=url), 0)
         words = ("blocks", "40:50", "--columns", "height", "-o", "z.parquet")

@@ -69,7 +69,7 @@ def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
     path.write_bytes(data)
     for command in ("balance --end 40", "owned 0:40 --unspent --columns owner,transition_id"):
         ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
-        assert one_line(ran, 6).endswith("; see chainq verify lake\n")
+        assert one_line(ran, 6).endswith(" --to lake writes it again\n")
 
 
 def test_owned_shows_no_service_which_records_it_decrypts(chainq: Program, server: Servers) -> None:

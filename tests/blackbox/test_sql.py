@@ -116,7 +116,7 @@ def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
         told += ran.code == 6
         if ran.code == 6:
             assert ".parquet of lake is damaged: " in one_line(ran, 6)
-            assert ran.err.endswith("; see chainq verify lake\n")
+            assert ran.err.endswith(" --to lake writes it again\n")
         else:
             assert (ran.code, (exported.home / "found.jsonl").read_bytes()) == (0, due)
     assert told >= places * 5 // 6

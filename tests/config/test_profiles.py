@@ -161,5 +161,5 @@ def test_a_bad_file_is_a_usage_error_of_any_command(chainq: Program) -> None:
     chainq.config.write_text("[profiles.x]\n\nurll = 1\n")
     ran = chainq("latest")
     assert ran.code == 2
-    assert "config.toml: profiles.x: Object contains unknown field `urll`" in ran.err
+    assert "config.toml: profiles.x: unknown key `urll`" in ran.err
     assert chainq("latest", url="demo:").code == 0

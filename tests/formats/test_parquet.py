@@ -226,7 +226,7 @@ def test_values_that_do_not_fit(column: str) -> None:
     for value in MISFITS[column].split():
         rows = ["{}", f'{{"{path}":{value}}}']
         shown = re.escape(value) if len(value) < 30 else ".+"
-        with pytest.raises(OutputError, match=rf"^{path} {shown}.* does not fit .*; use jsonl, .*--columns"):
+        with pytest.raises(OutputError, match=rf"^{path} {shown}.* does not fit .*; use jsonl, .* leave the column"):
             written(rows, selecting(command))
         (_, found) = read(written(rows, spec_of(command)))
         extra = json.loads(found.pop("extra"), parse_float=str, parse_int=str)
@@ -256,7 +256,7 @@ def test_groups_are_written_as_they_fill(monkeypatch: pytest.MonkeyPatch, rows: 
 @pytest.mark.parametrize("row", [rb'{"program_id":"a\ud800"}', b'{"program_id":"\xff"}'])
 def test_text_that_no_file_can_hold(row: bytes) -> None:
     """A lone surrogate, or bytes that are not UTF-8, cannot be written, and the message says what to do."""
-    with pytest.raises(OutputError, match=r"program_id .* does not fit string; use jsonl, .* --columns"):
+    with pytest.raises(OutputError, match=r"program_id .* does not fit string; use jsonl, .* leave the column"):
         written([row], selecting("records"))
 
 

@@ -138,10 +138,10 @@ def test_a_format_that_is_appended_to(
     [
         (
             "blocks --checkpoint c -o rows --format bare",
-            "bare cannot be used with --checkpoint or --follow for -o FILE: rows are appended",
+            "bare cannot be used with --checkpoint or --follow, which append rows",
         ),
         ("blocks --follow --format bare", "bare needs a finished range and cannot be used with --follow"),
-        ("ownership 5:7 --format headed", "headed needs rows with heights, and ownership has none"),
+        ("ownership 5:7 --format headed", "headed needs several rows with heights, and ownership has none here"),
         ("block 5 --format nope", "unknown format 'nope': expected one of table, jsonl, json, csv, .*psv"),
         (
             "block 5 --format needy",
