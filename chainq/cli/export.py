@@ -28,7 +28,7 @@ from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
 from chainq.lake.worker import Advance, Done, Job
-from chainq.lake.workers import Crew, Listener, LocalCrew
+from chainq.lake.workers import Listener, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
@@ -36,6 +36,7 @@ from chainq.text.humanize import chain_end, counted, in_bytes
 from chainq.transport.base import Report, ServiceOptions
 
 if TYPE_CHECKING:
+    from chainq.lake.cluster import DaskCrew
     from chainq.lake.names import PartitionSpec
 
 _RANGE = re.compile(r"[0-9:\u2212]|latest")
@@ -89,19 +90,16 @@ def run(given: ExportCommand) -> None:
             reporter.warn(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}")
         else:
             hashed = " (block hashes checked)" if given.hashes else ""
-            kept = f", {totals['kept']:,} skipped" if totals["kept"] else ""
+            kept = f", {totals['kept']:,} skipped (see chainq verify {quote(store.label)})" if totals["kept"] else ""
             committed = f"; {totals['committed']:,} committed to Delta tables" if totals["committed"] else ""
-            unread = (
-                f"; chainq verify {quote(store.label)} checks the contents of those skipped" if totals["kept"] else ""
-            )
             calls = counted(totals["calls"] + progress.own_calls, "call")
             reporter.note(
                 f"{store.label}: {counted(totals['written'], 'partition')} written{hashed}{kept};"
-                f" {counted(totals['rows'], 'row')}, {in_bytes(totals['size'])}, {calls}{committed}{unread}"
+                f" {counted(totals['rows'], 'row')}, {in_bytes(totals['size'])}, {calls}{committed}"
             )
 
 
-def _crew(given: ExportCommand, job: Job, tasks: int, listener: Listener) -> Crew:
+def _crew(given: ExportCommand, job: Job, tasks: int, listener: Listener) -> "LocalCrew | DaskCrew":
     """Return the workers of the options; a run without tasks starts no cluster. Raises UsageError."""
     workers = given.workers or cores()
     if given.engine == "dask" and tasks:
@@ -171,7 +169,7 @@ def _without_range(plan: ExportPlan) -> str:
     return f"; no range was given, so it continues at height {start}; pass 0: for the whole chain" if start else ""
 
 
-class Progress:
+class Progress(Listener):
     """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do.
 
     `own_calls`: those of the coordinator; those of workers come with what they have done.
@@ -179,7 +177,7 @@ class Progress:
 
     def __init__(self, reporter: Reporter, query: ExportQuery) -> None:
         self._reporter, self._query = reporter, query
-        self.warn, self.trace, self.call = reporter.warn, reporter.trace, reporter.call
+        self.warn, self.trace, self.call = reporter.warn, reporter.trace, reporter.call  # type: ignore[method-assign]
         self._lock = Lock()  # of those below
         self.own_calls = self._partitions = self._written = 0
         self._underway: dict[PartitionSpec, Advance] = {}

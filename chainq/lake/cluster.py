@@ -13,8 +13,9 @@ from uuid import uuid4
 import msgspec
 
 from chainq.errors import OutputError, UnreachableError, needed
+from chainq.fetching.reading import Note
 from chainq.lake.plan import Task
-from chainq.lake.worker import Done, Event, Hold, Job, Note, Worker
+from chainq.lake.worker import Done, Event, Hold, Job, Worker
 from chainq.lake.workers import Listener, Relay
 from chainq.process import Closing
 from chainq.process.worker import portable

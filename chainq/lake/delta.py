@@ -32,8 +32,7 @@ def tables_in(names: Iterable[str]) -> frozenset[str]:
     >>> tables_in(["records/_delta_log/00000000000000000000.json", "blocks/x"])
     frozenset({'records'})
     """
-    parts = (name.split("/") for name in names)
-    return frozenset(one[0] for one in parts if len(one) > 2 and one[1] == _FOLDER)
+    return frozenset(table for table, found, _ in (name.partition(f"/{_FOLDER}/") for name in names) if found)
 
 
 def update(store: Store, name: str, entries: Sequence[Entry], heights: HeightRange, *, adds: bool) -> int:

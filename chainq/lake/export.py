@@ -8,7 +8,7 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.tables import TABLES
@@ -24,12 +24,15 @@ from chainq.lake.data_set import Contents, DataSet, Origin
 from chainq.lake.names import Entry, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
-from chainq.lake.worker import Done, Job
-from chainq.lake.workers import Crew, Listener, write_all
+from chainq.lake.worker import Job
+from chainq.lake.workers import Listener, LocalCrew, write_all
 from chainq.lake.writer import SCHEMAS
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted, end_above
 from chainq.transport.base import ServiceOptions
+
+if TYPE_CHECKING:
+    from chainq.lake.cluster import DaskCrew
 
 
 class ExportQuery(NamedTuple):
@@ -55,29 +58,18 @@ class ExportQuery(NamedTuple):
 
 
 class ExportPlan(NamedTuple):
-    """The work of an export. `data_set`: the one there is, or to be made; `new`: whether it is to be made. `tables`:
-    those of the export. `todo`: the partitions to write; `tasks`: the same, grouped by read. `kept`: the files of the
-    others in the range. `replaced`: files to remove. `registered`: tables that have a Delta table, or get one."""
+    """The work of an export. `data_set`: the one there is, or to be made; `new`: whether it is to be made. `todo`: the
+    partitions to write; `tasks`: the same, grouped by read. `kept`: the files of the others in the range. `replaced`:
+    files to remove. `registered`: tables of the export that have a Delta table, or get one."""
 
     data_set: DataSet
     new: bool
-    tables: list[str]
     heights: HeightRange
     todo: list[Todo]
     tasks: list[Task]
     kept: list[Entry]
     replaced: list[Entry]
-    registered: frozenset[str]
-
-
-class Watcher(Listener, Protocol):
-    """Receives the progress of an export."""
-
-    def begin(self, plan: ExportPlan) -> None:
-        """Show what is to be done."""
-
-    def wrote(self, done: Done) -> None:
-        """Show that a partition is written."""
+    registered: list[str]
 
 
 class Export:
@@ -123,12 +115,12 @@ class Export:
         todo.sort(key=lambda one: one.spec.start)  # so that all tables become complete evenly
         complete = {spec[:2] for spec in specs} - {one.spec[:2] for one in todo}
         kept = [entry for entries in tables.values() for entry in entries if entry.spec[:2] in complete]
-        registered = delta.tables_in(others) | frozenset(reads if query.delta else ())
-        tasks = tasks_of(todo, reads)
-        return ExportPlan(found, there is None, [*reads], heights, todo, tasks, kept, replaced, registered)
+        delta_tables = delta.tables_in(others)
+        registered = [table for table in reads if query.delta or table in delta_tables]
+        return ExportPlan(found, there is None, heights, todo, tasks_of(todo, reads), kept, replaced, registered)
 
     def run(
-        self, crew: Callable[[Job, int, Watcher], Crew], options: ServiceOptions, watcher: Watcher
+        self, crew: Callable[[Job, int, Listener], "LocalCrew | DaskCrew"], options: ServiceOptions, listener: Listener
     ) -> Counter[str] | None:
         """Run the plan; return how many partitions were `written`, `kept` and `committed` to Delta tables, and the
         `rows`, `size` and `calls` of those written; None if the range has no blocks.
@@ -142,11 +134,11 @@ class Export:
             if made is None:
                 return None
             todo += made.todo
-            watcher.begin(made)
+            listener.begin(made)
             old = {one.spec[:2]: one for one in todo}
             totals: Counter[str] = Counter(kept=len(made.kept))
             try:
-                with crew(self._job(made, options), len(made.tasks), watcher) as workers:
+                with crew(self._job(made, options), len(made.tasks), listener) as workers:
                     self._prepare(made)
                     for done in write_all(workers, made.tasks):
                         entries += done.files
@@ -155,7 +147,7 @@ class Export:
                         for heights in done.believed:
                             self.believed.setdefault(read_method(done.spec.command).name, HeightSet()).add(heights)
                         self.unhashed.update(done.unhashed)
-                        watcher.wrote(done)
+                        listener.wrote(done)
             finally:
                 self._store.clean()  # after the workers are gone
             inside = [*made.kept, *entries]
@@ -250,8 +242,7 @@ class Export:
         heights = HeightRange(made.heights.start - made.heights.start % size, made.heights.end)
         return sum(
             delta.update(self._store, table, [one for one in full if one.spec.command == table], heights, adds=adds)
-            for table in made.tables
-            if table in made.registered
+            for table in made.registered
         )
 
     def _check_links(self, entries: Iterable[Entry]) -> None:

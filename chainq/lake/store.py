@@ -37,14 +37,13 @@ from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, UsageError, needed
 from chainq.lake.names import check_size, lacking
 from chainq.sinks.disk import remove_unlocked, sync_folder
-from chainq.text.sanitize import excerpt, mask_url, printable, quoted
+from chainq.text.sanitize import excerpt, mask_url, printable
 
 SMALL = 1 << 20
 """Bytes of a file that is read whole."""
 NEW = "_new"
 _OWN = frozenset(("chainq.json", *TABLES))
 """The files and folders of a data set; others beside them are not looked into."""
-_RETRIES = {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}
 _ATTEMPTS = 3  # of a conditional write that times out
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 _CAUSES = (
@@ -57,9 +56,10 @@ _CAUSES = (
     (r"InvalidAccessKeyId|SignatureDoesNotMatch|401 Unauthorized|valid auth", "the credentials are not valid", ""),
     (r"ExpiredToken|TokenRefreshRequired", "the session token has expired", ""),
     (r"403 Forbidden", "access denied", ""),
-    (r"BadScheme", "its endpoint is http:// and AWS_ALLOW_HTTP forbids that", "unset AWS_ALLOW_HTTP"),
-    (r"ConnectionRefused", "connection refused", "check the endpoint, such as AWS_ENDPOINT_URL"),
-    (r"dns error", "unknown host", "check the endpoint, such as AWS_ENDPOINT_URL"),
+    (r"ConnectionRefused|dns error", "no connection", "check the endpoint, such as AWS_ENDPOINT_URL"),
+    (r"config profile .* could not be found", "the profile of AWS_PROFILE does not exist", "unset it, or log in"),
+    (r"No module named 'boto", "AWS_PROFILE needs the boto3 package", "pip install boto3, or unset AWS_PROFILE"),
+    (r"Unable to recognise URL", "expected a URL such as s3://BUCKET/FOLDER", ""),
     (r"configured region", "the bucket is in another region", "set AWS_REGION to that one"),
 )
 """Errors of object stores in plain words, and what to do. obstore's own texts are dumps, several screens long."""
@@ -238,18 +238,17 @@ class ObjectStore:
         self.memory, self._url, self._obstore = memory, url, obstore
         self.label = printable(re.sub("(?<=://)[^/]*@", "***@", url))  # a path is no secret
         self._errors: Any = exceptions
-        scheme, _, rest = url.partition("://")
-        if not rest.strip("/"):
-            raise UsageError(f"invalid destination {self.label}: expected {scheme.partition(':')[0]}://BUCKET/FOLDER")
-        options: dict[str, Any] = {}
-        if scheme.lower() == "s3":
-            os.environ.setdefault("AWS_ALLOW_HTTP", "true")  # to the endpoint of the user, also for Delta tables
-            if os.environ.get("AWS_PROFILE"):
-                options["credential_provider"] = _profile_credentials()
+        os.environ.setdefault("AWS_ALLOW_HTTP", "true")  # to the endpoint of the user, also for Delta tables
+        options: dict[str, Any] = {"retry_config": {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}}
         try:
-            self._store = from_url(url, retry_config=cast("Any", _RETRIES), **options)
-        except (exceptions.BaseError, ValueError) as error:
-            raise UsageError(f"invalid destination {self.label}: {cause(error)[0]}", cause(error)[1]) from None
+            if url.lower().startswith("s3:") and os.environ.get("AWS_PROFILE"):
+                from obstore.auth.boto3 import Boto3CredentialProvider
+
+                options["credential_provider"] = Boto3CredentialProvider()
+            self._store = from_url(url, **options)
+        except Exception as error:  # of obstore, or of boto3, which need not be there
+            words, advice = cause(error)
+            raise UsageError(f"invalid destination {self.label}: {words}", advice) from None
 
     def listing(self) -> Iterator[Listed]:
         """Yield all objects below the URL."""
@@ -425,16 +424,3 @@ def _path_of(url: str) -> Path:
     if parts.netloc not in ("", "localhost") or not parts.path:
         raise UsageError(f"invalid destination {url!r}: expected file:/path or file:///path")
     return Path(unquote(parts.path))
-
-
-def _profile_credentials() -> Any:
-    """Return what reads the credentials of AWS_PROFILE. Raises UsageError if there are none."""
-    try:
-        from obstore.auth.boto3 import Boto3CredentialProvider
-
-        return Boto3CredentialProvider()
-    except ImportError:
-        raise UsageError("AWS_PROFILE needs the boto3 package", "pip install boto3, or unset AWS_PROFILE") from None
-    except Exception as error:  # of boto3, which need not be there
-        name = quoted(os.environ["AWS_PROFILE"])
-        raise UsageError(f"invalid AWS_PROFILE {name}: {excerpt(str(error), 200)}", "unset it, or log in") from None

@@ -21,6 +21,7 @@ from chainq.errors import BehindError, IncompleteError, OutputError, Shortfall
 from chainq.fetching.blocks import Tip, hash_text
 from chainq.fetching.calls import Asked
 from chainq.fetching.links import TIERS
+from chainq.fetching.reading import Note
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
@@ -94,13 +95,6 @@ class Advance(NamedTuple):
     rows: int = 0
 
 
-class Note(NamedTuple):
-    """What a worker says: a warning, or a step of the run."""
-
-    text: str
-    warning: bool = False
-
-
 class Hold(NamedTuple):
     """A pause in seconds for calls of a method that the service refused (HTTP 429) to another worker."""
 
@@ -119,7 +113,7 @@ class Worker(Closing):
         self._job, self._say, self._calls = job, say, 0
         self._store = open_store(job.destination)
         self._service = Service(
-            completed(job.service), report=self._count, warn=self._warn, trace=lambda text: say(Note(text))
+            completed(job.service), report=self._count, warn=self._warn, trace=lambda text: say(Note(text, False))
         )
         self._service.blocks.know_tip(job.tip)
 
@@ -153,7 +147,7 @@ class Worker(Closing):
         hashed = self._job.hashes and method.command in TIERS
         service.believed.clear()
         service.unhashed.clear()
-        self._say(Note(str(spec)))
+        self._say(Note(str(spec), False))
         self._say(Advance(spec))
         with ExitStack() as stack:
             uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
@@ -212,7 +206,7 @@ class Worker(Closing):
         return hashes, learned[-1]
 
     def _warn(self, text: str) -> None:
-        self._say(Note(text, warning=True))
+        self._say(Note(text))
 
     def _count(self, report: Report) -> None:
         self._calls += 1

@@ -14,7 +14,7 @@ from contextlib import closing
 from functools import partial
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from chainq.errors import OutputError
 from chainq.lake.plan import Task
@@ -25,42 +25,37 @@ from chainq.process.threads import Pool
 from chainq.transport.base import Report
 
 if TYPE_CHECKING:
+    from chainq.lake.cluster import DaskCrew
+    from chainq.lake.export import ExportPlan
     from chainq.planning.exchange import Known
 
 DEATHS = 3  # of workers that had the same partition
 LONGER = 1.0  # seconds: longer than most calls take
 
 
-class Listener(Protocol):
-    """Receives what workers say; from any thread."""
+class Listener:
+    """Receives the progress of an export, and what workers say; from any thread. This class shows nothing."""
 
     def warn(self, text: str) -> None:
-        """Pass on a line for the user."""
+        """Show a line for the user."""
 
     def trace(self, text: str) -> None:
-        """Pass on a step of the run, for `--verbose`."""
+        """Show a step of the run, for `--verbose`."""
 
     def call(self, report: Report) -> None:
-        """Pass on an attempt of a request."""
+        """Show an attempt of a request."""
+
+    def begin(self, plan: "ExportPlan") -> None:
+        """Show what is to be done."""
 
     def advanced(self, advance: Advance) -> None:
-        """Pass on the progress of a partition."""
+        """Show the progress of a partition."""
+
+    def wrote(self, done: Done) -> None:
+        """Show that a partition is written."""
 
 
-class Crew(Protocol):
-    """Workers. `size`: how many partitions they write at a time. A context manager, which ends them."""
-
-    size: int
-
-    def __enter__(self) -> "Crew": ...
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def write(self, task: Task) -> Done:
-        """Write a partition with one of them, in the thread that calls. Raises ChainqError."""
-
-
-def write_all(crew: Crew, tasks: Sequence[Task]) -> Iterator[Done]:
+def write_all(crew: "LocalCrew | DaskCrew", tasks: Sequence[Task]) -> Iterator[Done]:
     """Yield partitions as they are written, in any order. After a failure, start no more tasks, wait for the tasks in
     progress, and raise the first failure."""
     known: dict[str, Known] = {}  # by command, of the last partition

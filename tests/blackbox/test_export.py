@@ -198,7 +198,7 @@ def test_a_partition_that_was_removed_is_written_again(
     assert export(chainq, server(), *words).code == 0
     lake.file("records", 2500).unlink()
     ran = chainq("export", *words, "--to", "lake", url=server())
-    assert "1 partition written, 2 skipped;" in ran.err
+    assert "1 partition written, 2 skipped (see chainq verify lake);" in ran.err
     assert lake.rows("records") == due(truth.rows("records", 2400, 2700))
 
 

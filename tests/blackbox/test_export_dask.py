@@ -49,6 +49,13 @@ def cluster(chainq: Program) -> Iterator[tuple[str, list[int]]]:
             process.wait(LONGEST)
 
 
+@pytest.fixture(autouse=True)
+def executed(chainq: Program) -> Iterator[None]:
+    """Dask starts processes that outlive a run within the process of the tests, and hold its streams."""
+    with chainq.executed():
+        yield
+
+
 @pytest.mark.search
 def test_all_tables_of_one_read(chainq: Program, server: Servers, truth: Truth) -> None:
     """A task of the cluster writes the files and receipts of all tables."""

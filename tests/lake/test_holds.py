@@ -4,25 +4,33 @@ from collections.abc import Callable
 
 import pytest
 
-from chainq.lake.worker import Hold, Note
-from chainq.lake.workers import LONGER, Relay
+from chainq.fetching.reading import Note
+from chainq.lake.worker import Hold
+from chainq.lake.workers import LONGER, Listener, Relay
 from chainq.transport.base import Report
 
 Heard = Callable[[Report, float], Hold | None]
 
 
-class Listening:
+class Listening(Listener):
     """Keeps what is said."""
 
     def __init__(self) -> None:
-        self.said: list[object] = []
-        self.warn = self.trace = self.call = self.advanced = self.said.append
+        self.said: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """A warning."""
+        self.said.append(f"warning: {text}")
+
+    def trace(self, text: str) -> None:
+        """A step of the run."""
+        self.said.append(text)
 
 
 @pytest.fixture
 def heard() -> Heard:
     """Which hold a report at a time leads to."""
-    relay = Relay(Listening())
+    relay = Relay(Listener())
     return lambda report, now: relay.heard(1, report, now)
 
 
@@ -56,6 +64,6 @@ def test_a_warning_is_passed_on_once() -> None:
     listening = Listening()
     relay = Relay(listening)
     for worker in (1, 2):
-        relay.heard(worker, Note("odd", warning=True), 0.0)
-        relay.heard(worker, Note("step"), 0.0)
-    assert listening.said == ["odd", "worker 1: step", "worker 2: step"]
+        relay.heard(worker, Note("odd"), 0.0)
+        relay.heard(worker, Note("step", warning=False), 0.0)
+    assert listening.said == ["warning: odd", "worker 1: step", "worker 2: step"]

@@ -16,7 +16,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.export import Export, ExportQuery
 from chainq.lake.store import Store, Upload, open_store
 from chainq.lake.worker import Job, Worker
-from chainq.lake.workers import LocalCrew
+from chainq.lake.workers import Listener, LocalCrew
 from chainq.transport.base import ServiceOptions
 
 pytest.importorskip("pyarrow")
@@ -75,18 +75,11 @@ def _delete(name: str, store: Store) -> None:
 class Inside(LocalCrew):
     """A worker within the process of the test."""
 
-    def __init__(self, store: Any, job: Job, tasks: int, listener: Any) -> None:
+    def __init__(self, store: Any, job: Job, tasks: int, listener: Listener) -> None:
         super().__init__(1, job, tasks, listener)
         self._worker = Worker(job)
         self._worker._store = store
         self.write = self._worker.write  # type: ignore[method-assign]
-
-
-class Unheard:
-    """Hears nothing of an export."""
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        return lambda *_: None
 
 
 @pytest.fixture(params=["folder", "bucket"])
@@ -115,8 +108,7 @@ def steps(root: str) -> list[Step]:
         with Service(options) as service:
             query = ExportQuery(("blocks", "records"), Bounds(0, end), partition=10)
             export = Export(service, store, query, lambda _: None)
-            watcher: Any = Unheard()
-            assert export.run(partial(Inside, store), options, watcher) is not None
+            assert export.run(partial(Inside, store), options, Listener()) is not None
     return found
 
 
