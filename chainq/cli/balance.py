@@ -69,7 +69,7 @@ def run(given: BalanceCommand) -> None:
         if given.network is not None:
             check_network(service, given.network)
         reporter.draw(rows_on_terminal=settings.spec.terminal)
-        write = partial(_write, kept.book, addresses, settings, reporter)
+        write = partial(_write, kept.book, start, addresses, settings, reporter)
         _bring_up(service, keeper, kept, bounds.end, write)
         keeper.check()
 
@@ -109,8 +109,8 @@ def _bring_up(
     write()
 
 
-def _write(book: Book, addresses: Sequence[str], settings: OutputSettings, reporter: Reporter) -> None:
-    """Write the totals of a book, and say which keys have no records."""
+def _write(book: Book, start: int, addresses: Sequence[str], settings: OutputSettings, reporter: Reporter) -> None:
+    """Write the totals of a book that begins at a height, and say which keys have no records."""
     totals, table = book.totals(), settings.format == "table"
     with open_sink(settings.file) as sink, signals_deferred():
         writer = settings.begin(reporter, sink, counted=False)
@@ -120,6 +120,8 @@ def _write(book: Book, addresses: Sequence[str], settings: OutputSettings, repor
     for number, address in enumerate(addresses):
         if number not in owners:
             reporter.note(f"no records of {address}{'' if owners else f'; {MISTYPED}'}")
+    if start:
+        reporter.note(f"records before block {start} are not counted")
     if table or not totals:
         reporter.note(_as_of(book.as_of))
 

@@ -14,7 +14,7 @@ from msgspec import Raw
 from chainq.errors import ChainqError, OutputError, UsageError
 from chainq.process import Closing
 from chainq.process.signals import signals_deferred
-from chainq.resume.checkpoint import VERSION, Position, State, check_query
+from chainq.resume.checkpoint import VERSION, Position, Recorded, State, check_query
 from chainq.resume.kept_file import content_of, locked, replace_file
 from chainq.text.sanitize import abridged, excerpt, printable
 from chainq.wallet.book import Book
@@ -98,9 +98,9 @@ class Checkpoint(Closing):
         if content is None:
             return
         try:
+            check_query(self._name, msgspec.json.decode(content, type=Recorded).query, self._query)
             kept = msgspec.json.decode(content, type=Kept)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            what = f"is damaged, or not one of balance: {excerpt(str(error), 80)}"
-            raise UsageError(f"checkpoint {self._name} {what}", "delete it to start over") from None
-        check_query(self._name, kept.query, self._query)
+            what = f"checkpoint {self._name} is damaged: {excerpt(str(error), 80)}"
+            raise UsageError(what, "delete it to start over") from None
         self.book, self._state = kept.book, kept.state

@@ -6,7 +6,7 @@ import re
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -44,6 +44,16 @@ def run(arguments: list[str]) -> int:
     chainq if CHAINQ_DEBUG is set.
     """
     log.use(arguments)
+    try:
+        return _run(arguments)
+    except signals.Interrupted as stop:  # also if it came while an error was printed
+        stalled = "; the reader had stalled, so the output may have rows of the rest, and end in the middle of one"
+        _complain(arguments, str(stop) + stalled * stop.mid_write, stop)
+        return OverdueError.exit_code if stop.number == signals.OVERDUE else -stop.number
+
+
+def _run(arguments: list[str]) -> int:
+    """Run the program, as `run` does. Raises Interrupted."""
     if kinds := set[str]().union(*map(keys_in, arguments)):  # before anything that could show or send it
         kind, name = (PRIVATE_KEY, "private") if PRIVATE_KEY in kinds else (VIEW_KEY, "view")
         said = f"a {name} key is on the command line, where everyone on this machine can read it; {_KEYS[kind]}"
@@ -53,8 +63,6 @@ def run(arguments: list[str]) -> int:
         command = typer.main.get_command(app)
         code = command.main(arguments or ["--help"], prog_name="chainq", standalone_mode=False) or 0
         _flush()
-    except signals.Interrupted as stop:
-        return _stopped(arguments, stop)
     except (signals.PipeClosed, SystemExit):  # the latter by Typer, if the reader of its help has gone
         return -signals.PIPE
     except ChainqError as error:
@@ -87,18 +95,6 @@ def _flush() -> None:
         raise signals.PipeClosed from None
 
 
-def _stopped(arguments: list[str], stop: signals.Interrupted) -> int:
-    """Say what stopped the run; return the signal as a negative number, or the exit code if it was the time."""
-    incomplete = (
-        "; the reader had stalled, so the output may have rows of the rest, and end in the middle of one"
-        if stop.mid_write
-        else ""
-    )
-    overdue = stop.number == signals.OVERDUE
-    _complain(arguments, str(stop) + incomplete, stop)
-    return OverdueError.exit_code if overdue else -stop.number
-
-
 def _limit(error: Exception) -> str:
     """Return which limit of Python or of this machine a run met, and what to do; empty for other errors."""
     if isinstance(error, RecursionError):
@@ -116,7 +112,10 @@ def _limit(error: Exception) -> str:
 def _usage(error: typer.TyperException) -> str:
     """Return what Typer finds wrong with the command line."""
     if getattr(error, "option_name", "")[1:].isdecimal():
-        return "invalid height: negative numbers are not allowed here; for the last N blocks use --last N"
+        context: Any = getattr(error, "ctx", None)
+        options = {name for one in context.command.params for name in one.opts}
+        last = "" if {"--start", "--last"} & options == {"--start"} else "; for the last N blocks use --last N"
+        return f"invalid height: negative numbers are not allowed here{last}"
     message = error.format_message().rstrip(".")
     return f"{message[:1].lower()}{message[1:]}"
 

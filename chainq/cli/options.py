@@ -247,6 +247,7 @@ class AgeOptions(Group, of=lambda method: not method.params, heading=SERVICE):
 class OutputOptions(Group, heading=OUTPUT):
     """What is written, and where to."""
 
+    flatten = follow = no_check = False  # of a command without these options
     format: str | None = option(
         "NAME",
         "table, jsonl, json, csv, tsv, text, parquet or chart. Default: table, or jsonl in a pipe.",

@@ -1,7 +1,7 @@
 """Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -89,73 +89,54 @@ class OutputSettings(NamedTuple):
 
 
 def settings(
-    method: Method,
-    given: "OutputOptions",
-    *,
-    appended: bool = False,
-    endless: bool = False,
-    no_check: bool | None = None,
-    flatten: bool = False,
+    method: Method, given: "OutputOptions", *, appended: bool = False, totals: Callable[[], Sequence[str]] = tuple
 ) -> OutputSettings:
     """Return the output settings of a method's command.
 
-    `appended`: later runs add to the output, if that is no terminal; `endless`: it has no last row; `no_check`: as in
-    `columns`; `flatten`: as in `OutputSpec`. Raises UsageError, also if the format cannot do that.
+    `appended`: later runs add to the output, if that is no terminal; `totals`: as in `OutputSpec`. Raises UsageError,
+    also if the format cannot do that.
     """
     requested = ",".join(given.columns or ())
-    shown = columns(method, requested, no_check) if given.columns else method.columns
+    shown = columns(method, requested, given.no_check) if given.columns else method.columns
     file, name = file_of(given), format_name(given)
     make = registry.load(name)
     can, terminal = capabilities(make), on_terminal(file)
-    _check(method, given, name, can, terminal=terminal, appended=appended, endless=endless, flatten=flatten)
+    if why := _refusal(method, given, name, can, appended=appended, terminal=terminal):
+        raise UsageError(f"{name} {why}")
     spec = OutputSpec(
         method.command,
         shown,
         selected=bool(requested),
         height=height_of(method),
         header=not given.no_header,
-        flatten=flatten and name == "jsonl",
+        flatten=given.flatten and name == "jsonl",
         terminal=terminal,
         width=terminal_width(),
         color=use_color(terminal=terminal),
         abbreviate=not given.no_trunc and (file is None or terminal or width_is_stated()),
+        totals=totals,
     )
     source = method.program if any(column in method.derived for column in shown) else ""
     return OutputSettings(name, make, can, file, requested, spec, source, method.columns if given.typed else ())
 
 
-def _check(
-    method: Method,
-    given: "OutputOptions",
-    name: str,
-    can: Capabilities,
-    *,
-    terminal: bool,
-    appended: bool,
-    endless: bool,
-    flatten: bool,
-) -> None:
-    """Raise UsageError if a format cannot be used with the other options."""
-    shown_once = appended and terminal
-    flat, typed = ("jsonl", *_WITH_HEADER), ("jsonl", "json", *_WITH_HEADER)
-    refused = {
-        "cannot be used with --checkpoint or --follow for -o FILE: rows are appended": (
-            appended and not (can.append or shown_once)
-        ),
-        "needs a finished range and cannot be used with --follow or --checkpoint": (
-            (endless or shown_once) and not can.endless
-        ),
-        f"needs rows with heights, and {method.command} has none or one row": (
-            can.needs_heights and not is_charted(method)
-        ),
-        "has no header: --no-header needs csv or tsv": given.no_header and name not in _WITH_HEADER,
-        "cannot be combined with --flatten, which needs jsonl": flatten and name not in flat,
-        "cannot be combined with --typed, which needs json, jsonl or csv": given.typed and name not in typed,
-        "is binary and cannot be shown on a terminal: expected -o FILE": terminal and can.binary,
-    }
-    for why, is_so in refused.items():
-        if is_so:
-            raise UsageError(f"{name} {why}")
+def _refusal(
+    method: Method, given: "OutputOptions", name: str, can: Capabilities, *, appended: bool, terminal: bool
+) -> str:
+    """Return why a format cannot be used with the other options; empty if it can."""
+    if appended and not terminal and not can.append:
+        return "cannot be used with --checkpoint or --follow for -o FILE: rows are appended"
+    if (given.follow or (appended and terminal)) and not can.endless:
+        return "needs a finished range and cannot be used with --follow or --checkpoint"
+    if can.needs_heights and not is_charted(method):
+        return f"needs rows with heights, and {method.command} has none or one row"
+    if given.no_header and name not in _WITH_HEADER:
+        return "has no header: --no-header needs csv or tsv"
+    if given.flatten and name not in ("jsonl", *_WITH_HEADER):
+        return "cannot be combined with --flatten, which needs jsonl"
+    if given.typed and name not in ("jsonl", "json", *_WITH_HEADER):
+        return "cannot be combined with --typed, which needs json, jsonl or csv"
+    return "is binary and cannot be shown on a terminal: expected -o FILE" if terminal and can.binary else ""
 
 
 def file_of(given: "OutputOptions") -> Path | None:
@@ -220,11 +201,8 @@ def use_color(*, terminal: bool) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
 
 
-def columns(method: Method, requested: str, no_check: bool | None) -> tuple[Column, ...]:
-    """Return the columns that `--columns` requests, without `--no-check` only those of the catalogue.
-
-    `no_check`: None for a command that has no such option. Raises UsageError.
-    """
+def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...]:
+    """Return the columns that `--columns` requests, unless `--no-check` those of the catalogue. Raises UsageError."""
     from chainq.catalog.columns import column_by_end, selectable_column
 
     chosen: list[Column] = []

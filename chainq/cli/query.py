@@ -14,7 +14,7 @@ from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect
 from chainq.catalog.methods import Method, Role
 from chainq.cli.output import file_of
-from chainq.cli.stdin import lines
+from chainq.cli.stdin import expanded
 from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age, parse_time
@@ -103,23 +103,12 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
-    """Yield the lookups one by one, STDIN replaced by the lines of standard input; None each time that none is ready.
+    """Return the lookups, with those of standard input in the place of STDIN (`stdin.expanded`).
 
-    One that is the same as the one before is left out: of rows, many have the ID of the row before. Raises UsageError
-    for a line that is not a height or an ID.
+    Raises UsageError for a line that is not a height or an ID.
     """
-    before: Lookup | Bounds | None = None
-    for lookup in query.lookups or ():
-        for found in _read(query) if lookup == STDIN else (lookup,):
-            if found is None or found != before:
-                yield found
-            before = before if found is None else found
-
-
-def _read(query: Query) -> Iterator[Lookup | Bounds | None]:
-    """Yield the lookup in each line of standard input; None each time that none is ready."""
-    role = Role.HEIGHT if query.method.param(Role.HEIGHT) else Role.ID
-    yield from lines(lambda line: _lookup(role, value_in(line, _FIELDS[role]), query.check))
+    role = Role.HEIGHT if query.by_height else Role.ID
+    return expanded(query.lookups or (), lambda line: _lookup(role, value_in(line, _FIELDS[role]), query.check))
 
 
 def check_page_size(query: Query, dialect: Dialect) -> None:

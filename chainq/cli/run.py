@@ -63,7 +63,8 @@ def run(
         check_open()
     resume = resume_settings(query, given)
     max_age = None if method.ranged or given.max_age is None else parse_age(given.max_age, "max-age")
-    settings = _settings(method, given, resume, totals)
+    appended = resume is not None and (resume.checkpoint or resume.output) is not None
+    settings = output.settings(method, given, appended=appended, totals=totals)
     query = query._replace(located=any(column.computed for column in settings.spec.columns))
     reporter = reporter or connect.reporter(given)
     lake = given.lake or "" if method.stored else None
@@ -88,21 +89,6 @@ def run(
         _Run(reading, settings, reporter).write()
         if screenful and reading.limit == 0:
             reporter.note(f"only the first {SCREENFUL} rows were read; --limit N reads more")
-
-
-def _settings(
-    method: Method, given: "MethodOptions", resume: "ResumeSettings | None", totals: Callable[[], Sequence[str]]
-) -> OutputSettings:
-    """Return how the rows are written. Raises UsageError."""
-    found = output.settings(
-        method,
-        given,
-        appended=resume is not None and (resume.checkpoint is not None or resume.output is not None),
-        endless=given.follow,
-        no_check=given.no_check,
-        flatten=given.flatten,
-    )
-    return found._replace(spec=found.spec._replace(totals=totals))
 
 
 def _say_doubts(reading: Reading, reporter: Reporter) -> None:
@@ -244,7 +230,8 @@ class _Run:
 
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
     """Return what a checkpoint tells queries apart by, as JSON values without secrets."""
-    method = query.method
+    method, spec = query.method, settings.spec
+    switches = {"no-header": not spec.header, "flatten": spec.flatten, "typed": bool(settings.typed)}
     return {
         "command": method.command,
         "arguments": {role.value: value for role, value in query.arguments.items()},
@@ -254,9 +241,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "dialect": None if is_shared(method, service.dialect.names) else service.dialect.name,
         "format": settings.recorded_format,
         "columns": settings.requested,
-        **({} if settings.spec.header else {"no-header": True}),
-        **({"flatten": True} if settings.spec.flatten else {}),
-        **({"typed": True} if settings.typed else {}),
+        **{name: True for name, is_so in switches.items() if is_so},
         **({} if query.where is None else query.where.given),
     }
 

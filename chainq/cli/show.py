@@ -1,12 +1,11 @@
 """`chainq show X...`: each object on one screen. What is gathered and how it looks is in `chainq.show`."""
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 
 from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color
 from chainq.cli.query import value_in
-from chainq.cli.stdin import check_open, lines
+from chainq.cli.stdin import check_open, expanded
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError, UsageError
 from chainq.fetching.service import Service
@@ -39,7 +38,7 @@ def run(given: ShowCommand) -> None:
     missing: list[NotFoundError] = []
     form, reporter, number = as_json(given), connect.reporter(given), -1
     with connect.open_service(connect.service_options(given), reporter) as service, open_sink(None) as sink:
-        for number, name in enumerate(_names(words)):
+        for number, name in enumerate(filter(None, expanded(words, _object))):
             try:
                 found = service.blocks.from_first(partial(parts.gather, service, name, last))
             except NotFoundError as error:
@@ -55,19 +54,6 @@ def run(given: ShowCommand) -> None:
             failure = NotFoundError("; ".join(map(str, missing)), missing=names)
             connect.note_tip(failure, service)
             raise failure
-
-
-def _names(words: Sequence[str]) -> Iterator[str]:
-    """Yield the objects, STDIN replaced by those on standard input; the same one twice in a row once.
-
-    Raises UsageError.
-    """
-    before = ""
-    for word in words:
-        for name in lines(_object) if word == STDIN else (word,):
-            if name and name != before:
-                yield name
-                before = name
 
 
 def _object(line: str) -> str:

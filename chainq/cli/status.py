@@ -188,30 +188,24 @@ def _missing(status: Status) -> str:
 def _fault(status: Status, limit: float | None) -> ChainqError | None:
     """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one; None
     for neither."""
-    return (None if limit is None else _late(status, limit)) or _lacking(status)
-
-
-def _late(status: Status, limit: float) -> StaleError | None:
-    name, age = f"{status.target}: {status.command}", status.age
-    if age is None and not status.missing:
-        first = status.running and not status.failure
-        return StaleError(f"{name}: {'its first run is in progress' if first else NONE_YET}")
-    if age is not None and age < -tuning.AHEAD:
-        return StaleError(f"{name}: the last success is {duration(-age)} in the future")
-    if age is not None and age > limit:
-        longer = f"longer than --max-age {format_age(limit)}"
+    name, age, why = f"{status.target}: {status.command}", status.age, ""
+    if limit is None:
+        pass
+    elif age is None and not status.missing:
+        why = "its first run is in progress" if status.running and not status.failure else NONE_YET
+    elif age is not None and age < -tuning.AHEAD:
+        why = f"the last success is {duration(-age)} in the future"
+    elif age is not None and age > limit:
         what = "newest file was written" if status.running is None else "last success was"
-        return StaleError(f"{name}: the {what} {duration(age)} ago, {longer}")
-    if status.lasting:
-        return StaleError(f"{name}: the last run failed for good: {status.error}")
-    return None
+        why = f"the {what} {duration(age)} ago, longer than --max-age {format_age(limit)}"
+    elif status.lasting:
+        why = f"the last run failed for good: {status.error}"
+    if why:
+        return StaleError(f"{name}: {why}")
+    if not status.missing:
+        return None
+    from chainq.lake.data_set import export_command
 
-
-def _lacking(status: Status) -> IncompleteError | None:
-    if status.missing:
-        from chainq.lake.data_set import export_command
-
-        heights = HeightRange(status.missing[0][0], status.missing[-1][1])
-        writes = export_command([status.command], heights, status.target)
-        return IncompleteError(f"{status.target}: {status.command}: {_missing(status)}", f"{writes} writes them")
-    return None
+    heights = HeightRange(status.missing[0][0], status.missing[-1][1])
+    writes = export_command([status.command], heights, status.target)
+    return IncompleteError(f"{name}: {_missing(status)}", f"{writes} writes them")

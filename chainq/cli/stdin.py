@@ -3,13 +3,14 @@
 import os
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
 
 from chainq.errors import UsageError
+from chainq.query import STDIN
 
 T = TypeVar("T")
 STDIN_WAIT = 0.1  # seconds between two looks at results that have arrived
@@ -36,6 +37,20 @@ def everything() -> str:
         return sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise UsageError(f"cannot read standard input: {error.strerror}") from None
+
+
+def expanded(words: Iterable[T], read: Callable[[str], T]) -> Iterator[T | None]:
+    """Yield the words, `-` replaced by what `read` makes of the lines of standard input; None each time that none is
+    ready. One that is the same as the one before is left out: of rows, many have the ID of the row before.
+
+    Raises UsageError.
+    """
+    before: T | None = None
+    for word in words:
+        for found in lines(read) if word == STDIN else (word,):
+            if found is None or found != before:
+                yield found
+            before = before if found is None else found
 
 
 def lines(read: Callable[[str], T]) -> Iterator[T | None]:

@@ -104,9 +104,8 @@ class Checkpoint(Closing):
         try:
             text = content_of(self.path, self._name)
             if text is not None:
-                found = _decoded(text, self._name, Content)
-                check_query(self._name, found.query, self.content.query)
-                self.content = found
+                check_query(self._name, _decoded(text, self._name, Recorded).query, self.content.query)
+                self.content = _decoded(text, self._name, Content)
         except BaseException:
             self.close()
             raise
@@ -159,7 +158,7 @@ def _decoded(text: bytes, name: str, fields: type[Content]) -> Content:
         if not (heights and heights == sorted(set(heights)) and heights[0] >= 0 and ranges and lengths):
             raise msgspec.ValidationError("its positions do not ascend from 0")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        damage = f"checkpoint {name} is damaged, or was made by another command: {excerpt(str(error), 80)}"
+        damage = f"checkpoint {name} is damaged: {excerpt(str(error), 80)}"
         raise UsageError(damage, "restore it, or " + over) from None
     return content
 
@@ -186,6 +185,9 @@ def check_query(name: str, then: Mapping[str, object], now: Mapping[str, object]
 
 def other_query(name: str, key: str, then: object, now: object, hint: str = "") -> UsageError:
     """Return the error for a checkpoint of another query, which differs in `key`; `owner` is a hash of addresses."""
+    if key == "command":
+        made = f"made by chainq {excerpt(str(then), 60)}, not by chainq {now}"
+        return UsageError(f"checkpoint {name} was {made}", "use another checkpoint")
     if key == "owner" and then and now:
         return UsageError(
             f"checkpoint {name} was made with another view key", "use the keys of its first run, or another checkpoint"
