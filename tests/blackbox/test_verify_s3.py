@@ -41,9 +41,9 @@ def test_names_that_look_like_secrets_or_parts_of_a_url(program: Program, server
     """What a URL would drop is refused, and written with an escape."""
     url, environment = server("--tip", "400"), bucket.environment()
     words = ("export", "records", "100:200", "--partition", "100", "-w", "1", "-q", "--to")
-    for to, escape in ((f"{bucket.url}/Chain#1", "%23"), (f"{bucket.url}/Chain?1", "%3F"), ("file:///x#1", "%23")):
+    for to in (f"{bucket.url}/Chain#1", f"{bucket.url}/Chain?1", "file:///x#1"):
         ran = program(*words, to, url=url, env=environment)
-        assert (ran.code, f"write {escape} in place" in ran.err) == (2, True), ran.err
+        assert (ran.code, "write %3F and %23 for ? and # in a URL" in ran.err) == (2, True), ran.err
     to = f"{bucket.url}/Chain%231-a8f3e0c2b1"
     assert program(*words, to, url=url, env=environment).code == 0
     assert program("verify", to, env=environment).code == 0
