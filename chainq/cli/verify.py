@@ -117,7 +117,7 @@ def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":
 def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:
     """Return what is verified of a service: each height with its full block, and with a witness. Raises ChainqError."""
     from chainq.verify.check import Check
-    from chainq.verify.run import Second, spans_of
+    from chainq.verify.run import Second
     from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
 
     names = [name.strip() for name in ",".join(given.commands or COMMANDS).split(",")]
@@ -134,18 +134,17 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
         reporter.warn(reason(service, bounds, asked) or "there are no blocks in that range")
     whole = bool(given.full or given.commands)  # who names transactions wants all of them
     listed = None if whole else _drawn(heights, given.sample or LISTS)
-    windows = ServiceRows(service, spans_of(commands, heights), listed=listed).windows()
+    windows = ServiceRows(service, {one: [heights] for one in commands}, listed=listed).windows()
     second, compared = None, " with their full blocks"
     if witness is not None:
         both = _within_tip(opened.enter_context(witness), heights, reporter, "of the witness ")
         if len(heights) > len(both) == 0:
             raise IncompleteError("the chain of the witness ends before these heights")
-        second = Second(witness, spans_of(commands, both), both, listed=listed)
+        second = Second(witness, {one: [both] for one in commands}, both, listed=listed)
         compared = f"{compared} and, {both}, with {mask_url(witness.url)}"
     end = hashes.anchor.height + 1 if hashes is not None and hashes.anchor is not None else 0
     if end > heights.end:  # summaries lead to the anchor
-        further = spans_of(["blocks"], HeightRange(heights.end, end))
-        windows = chain(windows, ServiceRows(service, further).windows())
+        windows = chain(windows, ServiceRows(service, {"blocks": [HeightRange(heights.end, end)]}).windows())
     lacking = [name for name in names if name not in commands]
     opens = {
         "the values in full blocks (--witness, --hashes)": witness is None and hashes is None,

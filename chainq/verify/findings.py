@@ -60,9 +60,6 @@ class Step(NamedTuple):
     rows: Mapping[str, int]
 
 
-ANCHOR = "anchor"
-"""The check of a block of --anchor, or of blocks below it that do not lead to it: no row of the export is wrong."""
-
 FINDINGS = Method(
     command="verify",
     name="",

@@ -16,7 +16,7 @@ from chainq.process import Closing
 from chainq.rows.fields import object_of, text_or_none
 from chainq.text.humanize import counts
 from chainq.verify import rules
-from chainq.verify.findings import ANCHOR, Finding, Window
+from chainq.verify.findings import Finding, Window
 
 
 class Hashes(Closing):
@@ -63,7 +63,7 @@ class Hashes(Closing):
 
     def _finding(self, window: Window, height: int, found: str | None) -> Finding:
         command = "full-blocks" if "full-blocks" in window.tables else "blocks"
-        return Finding(height, command, ANCHOR, f"block_hash={self.anchor.hash if self.anchor else ''}", found)
+        return Finding(height, command, "anchor", f"block_hash={self.anchor.hash if self.anchor else ''}", found)
 
     @property
     def compared(self) -> str:

@@ -75,8 +75,3 @@ def steps(
         yield Step(window.heights, sorted(dict.fromkeys(found), key=by_height), rows)
     if hashes is not None:
         yield Step(HeightRange(0, 0), list(hashes.ended()), {})
-
-
-def spans_of(commands: Iterable[str], heights: HeightRange) -> dict[str, list[HeightRange]]:
-    """Return the same heights for each command."""
-    return {command: [heights] for command in commands}
