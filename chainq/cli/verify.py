@@ -1,7 +1,8 @@
 """`chainq verify`: a service, an export or a file is compared with full blocks or a second source (`chainq.verify`)."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -13,7 +14,6 @@ from chainq.cli import connect, output
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.cli.verdict import Verdict
 from chainq.config import values as config_values
 from chainq.config.server import completed, is_profile
 from chainq.errors import IncompleteError, Shortfall, UsageError, needed
@@ -22,33 +22,34 @@ from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
 from chainq.process.pool import cores
-from chainq.process.progress import UNSEEN, Progress, heights_of
 from chainq.sinks.open import open_sink
+from chainq.text.humanize import counted, counts
 from chainq.text.sanitize import mask_url, quoted
 from chainq.transport.base import ServiceOptions
-from chainq.verify.findings import FINDINGS, Repair
+from chainq.verify.findings import FINDINGS
 
 if TYPE_CHECKING:
     from chainq.verify.check import Check
+    from chainq.verify.findings import Window
     from chainq.verify.hashed import Hashes
     from chainq.verify.run import Second
-    from chainq.verify.windows import Window
 
+REPAIR = "remove the files that findings name, and run the same chainq export again"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
 class Plan(NamedTuple):
-    """What is verified. `compared`: with what; `opens`: what stays open, in words. `above`: heights above the tip."""
+    """What is verified. `compared`: with what; `opens`: what stays open, in words. `above`: heights above the tip.
+    `hint`: what to do about findings."""
 
     heights: HeightRange
     windows: "Iterable[Window]"
     check: "Check"
     compared: str
+    opens: Sequence[str]
     second: "Second | None" = None
-    opens: Sequence[str] = ()
     above: HeightRange = HeightRange(0, 0)
-    replaced: Callable[[], int | None] = lambda: None
-    progress: Progress = UNSEEN
+    hint: str = ""
 
 
 def run(given: VerifyCommand) -> None:
@@ -56,10 +57,10 @@ def run(given: VerifyCommand) -> None:
     ChainqErrors."""
     with needed("verify needs numpy and pyarrow", "parquet"):
         from chainq.verify.run import steps
-    if given.sample is not None and given.full:
-        raise UsageError("--sample and --full exclude each other")
+    given.exclude("sample", "full")
     settings, reporter = output.settings(FINDINGS, given), connect.reporter(given)
     settings.warn_odd(reporter.warn)
+    rows, checks, reached = Counter[str](), Counter[str](), 0
     with ExitStack() as opened:
         hashes = _hashes(given, opened)
         make = _of_service if given.range is None or is_range(given.range) else _of_files
@@ -67,30 +68,44 @@ def run(given: VerifyCommand) -> None:
         opened.callback(reporter.end)
         reporter.draw(rows_on_terminal=settings.spec.terminal)
         plan = make(given, reporter, opened, hashes)
-        writer, verdict = settings.begin(reporter, sink, counted=False, read=lambda: plan.heights.edges), Verdict()
+        reporter.begin(len(plan.heights))
+        writer = settings.begin(reporter, sink, counted=False, read=lambda: plan.heights.edges)
         try:
-            for step in steps(plan.windows, plan.check, plan.second, hashes, plan.replaced, plan.progress):
-                verdict.add(step)
+            for step in steps(plan.windows, plan.check, reporter, plan.second, hashes):
+                rows.update(step.rows)
+                checks.update(finding.check for finding in step.findings)
+                reached = step.heights.end or reached
                 writer.write([finding.encode() for finding in step.findings])
         except UsageError:
             raise
         except BaseException as error:
-            rest = f"resume with --start {verdict.reached or plan.heights.start} --end {plan.heights.end}"
-            error.add_note(f"{verdict.total} so far; {rest if make is _of_service else 'run the command again'}")
+            rest = f"resume with --start {reached or plan.heights.start} --end {plan.heights.end}"
+            error.add_note(f"{_total(checks)} so far; {rest if make is _of_service else 'run the command again'}")
             raise
         writer.close()
-    opens = [*plan.opens, *plan.check.opens(), *(hashes.opens() if hashes else ())]
-    compared = plan.compared + (" and" * bool(plan.compared) + hashes.compared if hashes else "")
-    verdict.conclude(reporter, plan.heights, compared, opens)
+    opens = filter(None, [*plan.opens, *plan.check.opens(), *(hashes.opens() if hashes else ())])
+    where = f"{plan.heights}, " if len(plan.heights) else ""
+    compared = plan.compared + (f" and{hashes.compared}" if hashes else "")
+    reporter.note(f"compared: {where}{counts(rows.items()) or 'no rows'}{compared}")
+    reporter.note(f"open: {'; '.join(opens) or 'nothing'}")
+    if checks:
+        kinds = ", ".join(f"{number:,} {check}" for check, number in checks.most_common())
+        raise IncompleteError(f"{_total(checks)} ({kinds})", plan.hint)
+    reporter.note(_total(checks))
     if len(plan.above):
         raise IncompleteError(f"not verified: {plan.above}, above the tip")
 
 
+def _total(checks: Counter[str]) -> str:
+    """Return how many findings there are, in words."""
+    return counted(checks.total(), "finding") if checks else "no findings"
+
+
 def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":
     """Return what `--hashes` and `--anchor` need, None without them. Raises UsageError, also without aleo-sdk."""
+    given.require("anchor", "hashes")
+    given.require("workers", "hashes")
     if not given.hashes:
-        if given.anchor is not None or given.workers is not None:
-            raise UsageError("--anchor and --workers need --hashes")
         return None
     from chainq.hashes.chain import parse_anchor
     from chainq.verify.hashed import Hashes
@@ -102,7 +117,7 @@ def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":
 def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:
     """Return what is verified of a service: each height with its full block, and with a witness. Raises ChainqError."""
     from chainq.verify.check import Check
-    from chainq.verify.run import Second, replaced, spans_of
+    from chainq.verify.run import Second
     from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
 
     names = [name.strip() for name in ",".join(given.commands or COMMANDS).split(",")]
@@ -117,21 +132,19 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     heights = _within_tip(service, asked, reporter)
     if not len(heights):
         reporter.warn(reason(service, bounds, asked) or "there are no blocks in that range")
-    repair = Repair("" if given.profile or service.url != mask_url(service.url) else service.url)
     whole = bool(given.full or given.commands)  # who names transactions wants all of them
     listed = None if whole else _drawn(heights, given.sample or LISTS)
-    reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
-    rows = ServiceRows(service, spans_of(commands, heights), repair.of_command, listed=listed, progress=reporter)
-    plan = Plan(heights, rows.windows(), Check(witness=witness is not None), " with their full blocks")
+    windows = ServiceRows(service, {one: [heights] for one in commands}, listed=listed).windows()
+    second, compared = None, " with their full blocks"
     if witness is not None:
         both = _within_tip(opened.enter_context(witness), heights, reporter, "of the witness ")
         if len(heights) > len(both) == 0:
             raise IncompleteError("the chain of the witness ends before these heights")
-        second = Second(witness, spans_of(commands, both), both, listed=listed)
-        plan = plan._replace(second=second, compared=f"{plan.compared} and, {both}, with {mask_url(witness.url)}")
-    if hashes is not None and hashes.anchor is not None and hashes.anchor.height >= heights.end:
-        further = spans_of(["blocks"], HeightRange(heights.end, hashes.anchor.height + 1))  # summaries lead there
-        plan = plan._replace(windows=chain(plan.windows, ServiceRows(service, further, repair.of_command).windows()))
+        second = Second(witness, {one: [both] for one in commands}, both, listed=listed)
+        compared = f"{compared} and, {both}, with {mask_url(witness.url)}"
+    end = hashes.anchor.height + 1 if hashes is not None and hashes.anchor is not None else 0
+    if end > heights.end:  # summaries lead to the anchor
+        windows = chain(windows, ServiceRows(service, {"blocks": [HeightRange(heights.end, end)]}).windows())
     lacking = [name for name in names if name not in commands]
     opens = {
         "the values in full blocks (--witness, --hashes)": witness is None and hashes is None,
@@ -139,9 +152,8 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
         f"tables that are not in this export: {', '.join(lacking)}": bool(lacking),
     }
     above = HeightRange(heights.end, max(heights.end, asked.end, bounds.end or 0))
-    return plan._replace(
-        opens=[one for one, is_open in opens.items() if is_open], above=above, replaced=replaced(service, heights)
-    )
+    check, named = Check(witness=witness is not None), [one for one, is_open in opens.items() if is_open]
+    return Plan(heights, windows, check, compared, named, second, above)
 
 
 def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:
@@ -164,29 +176,22 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
     if single and compared and not completed(options).url:
         raise UsageError("a file alone cannot show what it lacks", "compare it with a service or an export: --url URL")
     service = opened.enter_context(connect.open_service(options, reporter)) if compared else None
+    files: RowsFile | ExportFiles
     if single:
-        repair = Repair(given.url if given.url and mask_url(given.url) == given.url else "")
         due = HeightRange(*bounds.fixed) if bounds.fixed else None
-        files: RowsFile | ExportFiles = open_rows(
-            Path(word), ",".join(given.commands or ()) or None, due, repair.of_command, opened
-        )
+        files = open_rows(Path(word), ",".join(given.commands or ()) or None, due, opened)
     else:
         files = ExportFiles(word, config_values.memory(given.max_memory))
-    plan = Plan(files.heights, files.windows(), Check(), " with each other", opens=files.opens(compared=compared))
+    opens, hint = files.opens(compared=compared), "" if single else REPAIR
     if service is None:
-        reporter.begin(files.rows, "rows")
-        return plan._replace(progress=reporter)
+        return Plan(files.heights, files.windows(), Check(), " with each other", opens, hint=hint)
     both = _within_tip(service, files.heights, reporter)
     drawn = None if given.sample is None else _drawn(both, given.sample)
-    second = Second(service, files.spans(), both, drawn, listed=drawn, derived=files.derived(), progress=reporter)
-    reporter.begin(second.total, "heights of tables")
-    opens = [*plan.opens, f"all but {len(drawn)} random heights (--full)"] if drawn is not None else plan.opens
+    second = Second(service, files.spans(), both, drawn, listed=drawn, derived=files.derived())
     above = HeightRange(both.end, files.heights.end)
-    return plan._replace(
-        second=second,
-        compared=" with the service",
-        opens=[*opens, *([f"{above}, above the tip"] if len(above) else [])],
-    )
+    opens += [f"all but {len(drawn)} random heights (--full)"] if drawn is not None else []
+    opens += [f"{above}, above the tip"] if len(above) else []
+    return Plan(files.heights, files.windows(), Check(), " with the service", opens, second, hint=hint)
 
 
 def _drawn(heights: HeightRange, number: int) -> frozenset[int] | None:

@@ -6,7 +6,6 @@ The checks cover the known differences between servers (docs/protocol.md). `meth
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import median
 from typing import NamedTuple
 
 from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value
@@ -83,19 +82,11 @@ class _Examination:
             yield Check("connection", reached, str(error), error)
             return
         yield Check("connection", f"reachable, {self.prober.http}".rstrip(", "), "requests get responses")
-        yield self._latency()
         dialect = self._dialect()  # first, because a server that has one is this service
         yield self._tip_check(latest)
         yield dialect
         yield from self._method_checks(_Probe({}, latest, check))
         yield self._rate_limit()
-
-    def _latency(self) -> Check:
-        if not self.prober.seconds:
-            return Check("latency", UNKNOWN, "no call succeeded")
-        milliseconds = round(median(self.prober.seconds) * 1000)
-        calls = counted(len(self.prober.seconds), "call")
-        return Check("latency", f"{milliseconds} ms", f"median of {calls}; -j makes calls in parallel")
 
     def _tip_check(self, latest: Outcome) -> Check:
         name = "tip"

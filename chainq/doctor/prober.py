@@ -75,7 +75,7 @@ class Outcome:
 class Prober(Closing):
     """Calls one service. As a context it closes the connection at its end. `report` gets every attempt.
 
-    `calls`: requests sent. `seconds`: the time of each successful call, in order. `http`: the protocol version.
+    `calls`: requests sent. `http`: the protocol version.
     `rate_limited`: methods refused with HTTP 429, each with its Retry-After as it was sent.
     """
 
@@ -91,7 +91,6 @@ class Prober(Closing):
         self._method = ""
         self._failures = 0  # in succession
         self.calls = 0
-        self.seconds: list[float] = []
         self.answered = False  # whether any response came
         self.http = ""
         self.rate_limited: dict[str, str] = {}
@@ -128,8 +127,6 @@ class Prober(Closing):
 
     def _count(self, report: Report) -> None:
         self.calls += 1
-        if report.outcome == "ok":
-            self.seconds.append(report.seconds)
         self._report(report)
 
     def _observe(self, response: Response) -> None:

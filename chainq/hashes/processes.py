@@ -3,20 +3,19 @@
 It uses processes, not threads, because the SDK holds the interpreter's lock.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from itertools import count
 
-from chainq.hashes.check import Checked, check_block, check_row, check_summary
+from chainq.hashes.check import Checked, check_row
 from chainq.hashes.trees import Hashes, hashes
 from chainq.process import Closing
 from chainq.process.pool import Workers
-from chainq.process.threads import Pool
+from chainq.process.threads import in_order
 from chainq.process.worker import Say
 
-Block = bytes | Mapping[str, Any]
-"""A block as a service sent it, or as `json.loads` returns it."""
 AT_ONCE = {True: 2, False: 32}  # full blocks, and summaries, in a message: about a twentieth of a second
+AHEAD = 4  # messages in progress or queued per worker
 OWN = 4  # messages handled in this process: a few blocks are done before a worker has started
 
 
@@ -28,43 +27,28 @@ class BlockChecks(Closing):
 
     def __init__(self, workers: int) -> None:
         hashes()
-        self._alone, self._begun = workers == 1, 0
-        self._workers, self._threads = Workers(_ready), Pool[Hashable](workers)
-        self._finished: dict[Hashable, object] = {}
+        self._size, self._sent = workers, count(1)
+        self._workers = Workers(_ready)
 
     def close(self) -> None:
         """End the processes."""
-        self._threads.close()
         self._workers.close()
 
-    def begin(self, key: Hashable, blocks: Sequence[Block], *, full: bool) -> None:
-        """Start checking blocks, `full` ones or summaries; `result` returns the findings by the same key."""
-        self._begun += 1
-        if self._alone or self._begun <= OWN:
-            self._finished[key] = _check(None, (full, blocks))
-        else:
-            self._threads.submit(key, partial(self._workers.call, _check, (full, blocks)))
+    def check(self, blocks: Sequence[bytes], *, full: bool) -> Iterator[Checked]:
+        """Yield the findings in each of the blocks, `full` ones or summaries, in order.
 
-    def result(self, key: Hashable) -> list[Checked]:
-        """Return the findings in each of the blocks. Raises the errors of the check, such as WorkerDiedError."""
-        while key not in self._finished:
-            other, outcome = self._threads.wait()
-            self._finished[other] = outcome
-        outcome = self._finished.pop(key)
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome  # type: ignore[return-value]  # of `_check`
-
-    def check(self, blocks: Sequence[Block], *, full: bool) -> Iterator[Checked]:
-        """Yield the findings in each of the blocks, in order."""
-        if self._alone:  # as far as it is read
-            yield from (_checked(block, full=full) for block in blocks)
+        Raises the errors of the check, such as WorkerDiedError.
+        """
+        if self._size == 1:  # as far as it is read
+            yield from (check_row(block, full=full) for block in blocks)
             return
-        starts = range(0, len(blocks), AT_ONCE[full])
-        for start in starts:
-            self.begin(start, blocks[start : start + AT_ONCE[full]], full=full)
-        for start in starts:
-            yield from self.result(start)
+        parts = (blocks[start : start + AT_ONCE[full]] for start in range(0, len(blocks), AT_ONCE[full]))
+        jobs = (partial(self._check, (full, part)) for part in parts)
+        for found in in_order(self._size, jobs, AHEAD * self._size):
+            yield from found
+
+    def _check(self, job: tuple[bool, Sequence[bytes]]) -> list[Checked]:
+        return _check(None, job) if next(self._sent) <= OWN else self._workers.call(_check, job)
 
 
 def _ready(_say: Say) -> Hashes:
@@ -72,12 +56,6 @@ def _ready(_say: Say) -> Hashes:
     return hashes()
 
 
-def _check(_ready: Hashes | None, job: tuple[bool, Sequence[Block]]) -> list[Checked]:
+def _check(_ready: Hashes | None, job: tuple[bool, Sequence[bytes]]) -> list[Checked]:
     full, blocks = job
-    return [_checked(block, full=full) for block in blocks]
-
-
-def _checked(block: Block, *, full: bool) -> Checked:
-    if isinstance(block, bytes):
-        return check_row(block, full=full)
-    return check_block(block) if full else check_summary(block)
+    return [check_row(block, full=full) for block in blocks]

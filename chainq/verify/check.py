@@ -1,8 +1,14 @@
-"""The rules over the windows of one source: each table by itself, with the full blocks, and with a second source."""
+"""The rules over the windows of one source: each table by itself, with the full blocks, and with a second source.
 
-from collections.abc import Iterator
+Deployed servers omit whole kinds of transitions from `transitionsWithoutRecordInputs`: fees, transitions without any
+input, and transitions of programs missing from their program table (docs/protocol.md, "Results"). A missing row was
+lost only if the server lists other rows of each of its kinds.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +17,53 @@ from pyarrow import compute
 from chainq.catalog.tables import SOURCE
 from chainq.rows.block import UNLISTED
 from chainq.verify import rules
-from chainq.verify.compare import explained, program_ids, same
 from chainq.verify.explain import BLOCK
-from chainq.verify.findings import Contradiction, Finding, Located, label
-from chainq.verify.unlisted import Missing, Unlisted
-from chainq.verify.windows import Window
+from chainq.verify.findings import Finding, Window, label
 
 FIRST = {SOURCE.command: 0, "blocks": 1}  # they show where the second source has other blocks
 SHOWN = 5  # kinds of rows that a server does not list
+MOST = 100_000  # missing rows of a kind that are remembered; further ones are only counted
+_IDS = {"calls": "transition_id", "listed": "transaction_id", "records": "record_ciphertext"}
+"""The columns of full blocks whose checksums are checked, by the rows due that contain them."""
+
+
+class Missing(NamedTuple):
+    """A row that is missing at a height, and its `kinds`."""
+
+    height: int
+    key: str
+    kinds: tuple[str, ...]
+
+
+class Unlisted:
+    """A record of listed and missing rows that determines which missing rows are lost.
+
+    `counts`: how many rows are not listed, by their first kind that no listed row has had so far.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._listed: set[str] = set()  # kinds
+        self._waiting: dict[str, list[Missing]] = {}  # by a kind that was not listed
+
+    def listed(self, kinds: Iterable[str]) -> Iterator[Missing]:
+        """Record the kinds of a listed row; yield the rows that are now known to be lost."""
+        for kind in kinds:
+            if kind not in self._listed:
+                self._listed.add(kind)
+                waiting = self._waiting.pop(kind, [])
+                self.counts[kind] -= len(waiting)
+                yield from filter(self.is_lost, waiting)
+
+    def is_lost(self, missing: Missing) -> bool:
+        """Return whether a missing row was lost; otherwise remember it until its kinds are listed."""
+        unseen = next((kind for kind in missing.kinds if kind not in self._listed), None)
+        if unseen is None:
+            return True
+        self.counts[unseen] += 1
+        if self.counts[unseen] <= MOST:
+            self._waiting.setdefault(unseen, []).append(missing)
+        return False
 
 
 class Check:
@@ -32,10 +77,10 @@ class Check:
 
     def opens(self) -> list[str]:
         """Return what stays open, in words: rows that the source does not list."""
-        kinds = sorted(((number, kind) for kind, number in self._unlisted.counts.items() if number), reverse=True)
-        few = ", ".join(f"{number:,} {kind}" for number, kind in kinds[:SHOWN])
-        more = f", {sum(number for number, _ in kinds[SHOWN:]):,} of other programs" if kinds[SHOWN:] else ""
-        return [f"transitions that are not listed: {few}{more}"] if kinds else []
+        counts = +self._unlisted.counts
+        few = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common(SHOWN))
+        more = f", and {len(counts) - SHOWN} more kinds" if len(counts) > SHOWN else ""
+        return [f"transitions that are not listed: {few}{more}"] if few else []
 
     def findings(
         self, window: Window, second: "tuple[Window, frozenset[int] | None] | None" = None
@@ -48,29 +93,24 @@ class Check:
             found = chain(self._alone(command, window), self._due(command, window))
             if second is not None and command in second[0].tables:
                 found = chain(found, self._second(command, window, *second, forked))
-            for height, one in dict.fromkeys(found):
-                if height is None or (command, height) not in window.doubts:
-                    yield window.finding(command, height, one)
+            for one in dict.fromkeys(found):
+                if one.height is None or (command, one.height) not in window.doubts:
+                    yield window.located(one)
         for (command, height), why in window.doubts.items():
-            yield window.finding(command, height, Contradiction("unproved", None, why))
+            yield Finding(height, command, "unproved", None, why)
 
-    def _alone(self, command: str, window: Window) -> Iterator[Located]:
+    def _alone(self, command: str, window: Window) -> Iterator[Finding]:
         """Yield what is wrong in a table by itself."""
-        table = window.tables[command]
+        table, explained = window.tables[command], "listed" in window.due
         yield from rules.doubled(command, table)
-        if command == SOURCE.command or "listed" not in window.due:  # others are compared with their full blocks
+        if command == SOURCE.command or not explained:  # others are compared with their full blocks
             yield from rules.checksums(command, table, self._told)
-        if command == SOURCE.command and "listed" in window.due:
-            for name, column in (
-                ("calls", "transition_id"),
-                ("listed", "transaction_id"),
-                ("records", "record_ciphertext"),
-            ):
-                inside = window.due[name].select(["height", column])
-                yield from rules.checksums("calls", inside, self._told)
-            yield from rules.numbered(window.due["listed"])
-        elif command == "transactions" and command in window.derived and "listed" not in window.due:
-            yield from rules.numbered(table)
+        if command == SOURCE.command and explained:
+            for name, column in _IDS.items():
+                yield from rules.checksums(command, window.due[name].select(["height", column]), self._told)
+            yield from rules.numbered(command, window.due["listed"])
+        elif command == "transactions" and command in window.derived and not explained:
+            yield from rules.numbered(command, table)
         if not rules.method_of(command).linked:
             return
         yield from rules.absent(command, table, window.heights)
@@ -78,11 +118,11 @@ class Check:
         blocks = blocks.select([name for name in BLOCK if name in blocks.column_names])
         if {"block_hash", "previous_hash"} <= {*blocks.column_names}:
             blocks = blocks.sort_by("height")
-            yield from rules.links(self._last.get(command), blocks)
+            yield from rules.links(command, self._last.get(command), blocks)
             if blocks.num_rows:
                 self._last[command] = blocks.slice(blocks.num_rows - 1)
 
-    def _due(self, command: str, window: Window) -> Iterator[Located]:
+    def _due(self, command: str, window: Window) -> Iterator[Finding]:
         """Yield how a table differs from what full blocks explain, or else from the other tables."""
         due, table = window.due.get(command), window.tables[command]
         if due is None or command == SOURCE.command:
@@ -94,55 +134,49 @@ class Check:
             here = compute.is_in(due["height"], value_set=table["height"].combine_chunks())
             due = due.filter(here)
         if "fee" in due.column_names:
-            yield from self._transitions(table, due)
-            return
-        yield from rules.compare(command, table, due, explained)
+            place = table.schema.get_field_index("program")
+            table = table.set_column(place, "program", rules.program_ids(table["program"]))
+            there = compute.is_in(due["transition_id"], value_set=table["transition_id"].combine_chunks())
+            yield from self._lost(due, there)
+            due = due.filter(there)
+        yield from rules.compare(command, table, due, explained=True)
 
-    def _transitions(self, table: Any, due: Any) -> Iterator[Located]:
-        """Yield wrong transitions; those that are missing only if others of all their kinds are there."""
-        place = table.schema.get_field_index("program")
-        named = table.set_column(place, "program", program_ids(table["program"]))
-        there = compute.is_in(due["transition_id"], value_set=table["transition_id"].combine_chunks())
-        kinds = (
-            due.filter(there).select(["fee", "empty", "program"]).group_by(["fee", "empty", "program"]).aggregate([])
-        )
-        for row in kinds.to_pylist():
-            for lost in self._unlisted.listed(_kinds(row)):
-                yield lost.height, Contradiction("missing", label("transitions", lost.key), None)
+    def _lost(self, due: Any, there: Any) -> Iterator[Finding]:
+        """Yield transitions that are missing, if others of all their kinds are `there`."""
+        names = ["fee", "empty", "program"]
+        lost: list[Missing] = []
+        for row in due.filter(there).select(names).group_by(names).aggregate([]).to_pylist():
+            lost += self._unlisted.listed(_kinds(row))
         lacking = due.filter(compute.and_not(compute.invert(there), due["optional"]))
-        unlisted = [
-            row["transition_id"]
-            for row in lacking.select(["height", "transition_id", "fee", "empty", "program"]).to_pylist()
-            if not self._unlisted.is_lost(Missing(row["height"], (row["transition_id"],), _kinds(row)))
-        ]
-        silent = compute.is_in(due["transition_id"], value_set=pa.array(unlisted, pa.string()))
-        wanted = compute.or_(there, compute.invert(compute.or_(silent, due["optional"])))
-        yield from rules.compare("transitions", named, due.filter(wanted), explained)
+        for row in lacking.select(["height", "transition_id", *names]).to_pylist():
+            one = Missing(row["height"], row["transition_id"], _kinds(row))
+            lost += [one] if self._unlisted.is_lost(one) else []
+        for one in lost:
+            yield Finding(one.height, "transitions", "missing", label("transitions", one.key), None)
 
     def _second(
         self, command: str, window: Window, second: Window, chosen: frozenset[int] | None, forked: set[int]
-    ) -> Iterator[Located]:
+    ) -> Iterator[Finding]:
         """Yield how a table differs from that of the second source, in all columns but row ids. Blocks with another
         hash are one difference: all rows of these heights, which `forked` gets, differ."""
-        mine, derived, linked = window.tables[command], command in window.derived, rules.method_of(command).linked
+        mine, linked = window.tables[command], rules.method_of(command).linked
         if chosen is not None:
             mine = mine.filter(pa.array(np.isin(rules.heights_of(command, mine), [-1, *chosen])))
-        judge = same(rules.method_of(command, derived=derived), derived=derived)
-        for height, one in rules.compare(command, mine, second.tables[command], judge):
+        for one in rules.compare(command, mine, second.tables[command], explained=False):
             told = one.check == "missing" and linked  # that a block is missing
-            elsewhere = one.check == "unexpected" and height is None and chosen is not None  # perhaps
-            if told or elsewhere or height in forked:
+            elsewhere = one.check == "unexpected" and one.height is None and chosen is not None  # perhaps
+            if told or elsewhere or one.height in forked:
                 continue
-            if height is not None and linked and "block_hash=" in (one.expected or ""):
-                forked.add(height)
-            yield height, _sided(one) if self._witness else one
+            if one.height is not None and linked and "block_hash=" in (one.expected or ""):
+                forked.add(one.height)
+            yield _sided(one) if self._witness else one
 
 
-def _sided(one: Contradiction) -> Contradiction:
+def _sided(one: Finding) -> Finding:
     """Return a difference with the side of each value, because either may be right."""
     due = f"witness: {one.expected}" if one.expected else None
     found = f"here: {one.found}" if one.found else None
-    return Contradiction("differs", due, found)
+    return one._replace(check="differs", expected=due, found=found)
 
 
 def _kinds(row: dict[str, Any]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 A full block contains transactions, these contain transitions, and these contain inputs and outputs. Each output of one
 of the types RECORDS is a row of `records` and of `ownership`; each transition without an input of these types is a row
-of `transitions`, although servers leave some kinds out (`unlisted.py`). What a rejected transaction wanted is in its
+of `transitions`, although servers leave some kinds out (`check.py`). What a rejected transaction wanted is in its
 outer part, under `rejected`, and did not happen (docs/protocol.md, "Results").
 """
 

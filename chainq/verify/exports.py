@@ -1,7 +1,6 @@
 """The files of an export: what its listing says, and its partitions, to be read. Only this module knows the layout."""
 
-import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import groupby, pairwise
 
@@ -11,12 +10,11 @@ from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import export_command, gaps, look, shorter, span
 from chainq.lake.files import StoredFile
-from chainq.lake.names import Entry, PartitionSpec
+from chainq.lake.names import Entry
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
-from chainq.verify.findings import ANCHOR, Contradiction, Finding, by_height
+from chainq.verify.findings import Finding, Window, by_height
 from chainq.verify.sheets import UNREADABLE, Sheet, reason, windows
-from chainq.verify.windows import Window, no_finding
 
 EXPLAINED = ("ownership", "records", "transitions")
 
@@ -24,19 +22,19 @@ EXPLAINED = ("ownership", "records", "transitions")
 class ExportFiles:
     """The partitions of an export. One that links to neither of its neighbors is of another chain, and not read.
 
-    `heights`: from the first to the last; `rows`: how many it has. Raises UsageError if there is no export,
+    `heights`: from the first to the last. Raises UsageError if there is no export,
     IncompleteError if none has written any partition.
     """
 
     def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
         self._store = open_store(destination, memory)
         found = look(self._store)
-        self._tables, self._grid = found.tables, found.data_set.partition
+        self._tables = found.tables
         self._others = [name for name in found.others if name.split("/")[0] in TABLES and "/_" not in name]
         self._entries = sorted((one for some in found.tables.values() for one in some), key=lambda one: one.spec.start)
         self._unlinked = [pair for some in found.tables.values() for pair in pairwise(some) if broken(*pair)]
         self._apart = {before for before, _ in self._unlinked} & {after for _, after in self._unlinked}
-        self.heights, self.rows = found.span or HeightRange(0, 0), sum(one.rows for one in self._entries)
+        self.heights = found.span or HeightRange(0, 0)
         if not self._entries and not self._others:
             writes = export_command(sorted(found.known), None, self._store.label)
             none = f"{self._store.label} has no partitions: no export has written any"
@@ -65,7 +63,7 @@ class ExportFiles:
 
     def windows(self) -> Iterator[Window]:
         """Yield the rows of all partitions, by height; first, what is wrong by the listing."""
-        yield Window(HeightRange(0, 0), {}, {}, {}, no_finding, (), self.findings())
+        yield Window(HeightRange(0, 0), {}, {}, wrong=self._listed())
         entries = (one for one in self._entries if one not in self._apart)
         for _, group in groupby(entries, lambda one: one.spec.start):
             yield from self._windows(list(group))
@@ -74,8 +72,8 @@ class ExportFiles:
         """Yield the rows of partitions of the same heights, and what is wrong with their files."""
         names = {entry.spec.command: entry for entry in entries}
 
-        def finding(table: str, height: int | None, one: Contradiction) -> Finding:
-            return self._finding(names[table].spec, height, one, name=names[table].name)
+        def located(one: Finding) -> Finding:
+            return self._located(names[one.command or ""], one)
 
         sheets, wrong = [], []
         for entry in entries:
@@ -84,41 +82,33 @@ class ExportFiles:
                 derived = bool(file.receipt.source) or entry.spec.command in DERIVED
                 sheets.append(Sheet(file.parquet, entry.spec.command, entry.spec.heights, file.read, derived=derived))
             except UNREADABLE as error:
-                damage = Contradiction("invalid", "a file as it was written", reason(error))
-                wrong.append(finding(entry.spec.command, None, damage))
-        yield Window(HeightRange(0, 0), {}, {}, {}, finding, (), wrong)
-        yield from windows(sheets, finding)
+                one = Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error))
+                wrong.append(located(one))
+        yield Window(HeightRange(0, 0), {}, {}, wrong=wrong)
+        yield from windows(sheets, located)
 
-    def _finding(
-        self, spec: PartitionSpec, height: int | None, one: Contradiction, others: Iterable[str] = (), name: str = ""
-    ) -> Finding:
-        """Return a finding about a partition, at all its heights unless one is known. `others`: tables of which it is
-        the same finding. `name`: of the file that is to be written again."""
-        tables = (spec.command, *others)
-        first, end = (spec.start, spec.end) if height is None else (height, None)
-        heights = HeightRange(spec.start - spec.start % self._grid, spec.end)
-        removal = f"rm {shlex.quote(self._store.address(name))} && " if name and "://" not in self._store.label else ""
-        repair = None if one.check == ANCHOR else removal + export_command(tables, heights, self._store.label)
-        return Finding(first, ",".join(tables), *one[:3], repair, end)
+    def _located(self, entry: Entry, one: Finding) -> Finding:
+        """Return a finding about a partition, at all its heights unless one is known."""
+        first, end = entry.spec.heights.edges if one.height is None else (one.height, one.end)
+        return one._replace(height=first, end=end, file=self._store.address(entry.name))
 
-    def findings(self) -> list[Finding]:
+    def _listed(self) -> list[Finding]:
         """Return what is wrong by the listing: gaps, partitions of another chain, and files of others."""
         found = [
-            Finding(None, name.split("/")[0], "foreign", None, name, f"rm {shlex.quote(self._store.address(name))}")
-            for name in self._others
+            Finding(None, name.split("/")[0], "foreign", None, name, self._store.address(name)) for name in self._others
         ]
         lacking: dict[HeightRange, list[str]] = {}
         for table, some in self._tables.items():
             specs = [one.spec for one in some]
             for gap in gaps(specs, span(specs) or HeightRange(0, 0)):
                 lacking.setdefault(gap, []).append(table)
-        for gap, (table, *others) in lacking.items():
-            one = Contradiction("missing", str(gap), None)
-            found.append(self._finding(PartitionSpec(table, *gap.edges), None, one, others))
+        for gap, tables in lacking.items():
+            found.append(Finding(gap.start, ",".join(tables), "missing", str(gap), None, end=gap.end))
         for before, after in self._unlinked:
             if before in self._apart and after not in self._apart:
                 continue  # the one before is to be written again
             neither = ": a partition that links to neither neighbor" * (after in self._apart)
-            one = Contradiction("link", f"SHA-256 of the previous hash {before.last}", f"{after.previous}{neither}")
-            found.append(self._finding(after.spec, None, one, name=after.name))
+            due = f"SHA-256 of the previous hash {before.last}"
+            one = Finding(None, after.spec.command, "link", due, f"{after.previous}{neither}")
+            found.append(self._located(after, one))
         return sorted(found, key=by_height)

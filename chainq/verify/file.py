@@ -24,11 +24,9 @@ from chainq.lake.files import METADATA_KEY
 from chainq.rows.raw_json import is_valid, members
 from chainq.text.sanitize import excerpt
 from chainq.verify import rules
-from chainq.verify.compare import OWN
-from chainq.verify.findings import FINDINGS, Contradiction
+from chainq.verify.findings import FINDINGS, Finding, Window
 from chainq.verify.service_rows import COMMANDS
 from chainq.verify.sheets import UNREADABLE, Sheet, reason, windows
-from chainq.verify.windows import MakeFinding, Window
 
 NAMED = 10  # columns that a file lacks, in words
 _AT_ONCE = 1024  # rows that are converted together
@@ -39,11 +37,11 @@ Fields = dict[str, str | bytes]
 
 class RowsFile:
     """The rows of a file. `damages`: what cannot be read, in words. `ranged`: whether its first and last heights are
-    known. `finding` makes findings. `heights`: those that it has, or should have; `rows`: how many it has."""
+    known. `heights`: those that it has, or should have."""
 
-    def __init__(self, sheet: Sheet, damages: list[str], finding: MakeFinding, *, ranged: bool) -> None:
-        self._sheet, self._damages, self._finding, self._ranged = sheet, damages, finding, ranged
-        self.heights, self.rows = sheet.heights, sheet.rows
+    def __init__(self, sheet: Sheet, damages: list[str], *, ranged: bool) -> None:
+        self._sheet, self._damages, self._ranged = sheet, damages, ranged
+        self.heights = sheet.heights
 
     def spans(self) -> dict[str, list[HeightRange]]:
         """Return its heights, by its command. Raises UsageError if they are not known, or no column identifies rows."""
@@ -60,31 +58,27 @@ class RowsFile:
 
     def windows(self) -> Iterator[Window]:
         """Yield its rows; first, what cannot be read."""
-        invalid = [
-            Contradiction("invalid", "a readable row, in a file as it was written", one) for one in self._damages
-        ]
-        wrong = [self._finding(self._sheet.command, None, one) for one in invalid]
-        yield Window(self.heights, {}, {}, {}, self._finding, (), wrong)
-        yield from windows([self._sheet], self._finding)
+        due, command = "a readable row, in a file as it was written", self._sheet.command
+        wrong = [Finding(None, command, "invalid", due, one) for one in self._damages]
+        yield Window(self.heights, {}, {}, wrong=wrong)
+        yield from windows([self._sheet])
 
     def opens(self, *, compared: bool) -> list[str]:
         """Return what stays open, in words: columns that it lacks, and its ends. `compared`: with a service."""
-        lacking = [name for name in self._sheet.due if name not in {*self._sheet.names, *OWN} and compared]
+        lacking = [name for name in self._sheet.due if name not in {*self._sheet.names, *rules.OWN} and compared]
         more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
         columns = [f"columns that the file lacks: {', '.join(lacking[:NAMED])}{more}"] if lacking else []
         return [*columns, *([] if self._ranged else ["lost first or last heights (--start and --end)"])]
 
 
-def open_rows(
-    path: Path, command: str | None, heights: HeightRange | None, finding: MakeFinding, opened: ExitStack
-) -> RowsFile:
+def open_rows(path: Path, command: str | None, heights: HeightRange | None, opened: ExitStack) -> RowsFile:
     """Return a file by its extension. `command`: whose rows it has, None for the one of its columns; `heights`: those
     that it should have. Raises UsageError for a file that cannot be verified, OutputError if it cannot be read,
     IncompleteError if not even its columns can."""
     kind = path.suffix.lower()
     try:
         if kind == ".parquet":
-            return _parquet(path, command, heights, finding, opened)
+            return _parquet(path, command, heights, opened)
         damages: list[str] = []
         if kind in (".csv", ".tsv"):
             rows = _cells(path, "," if kind == ".csv" else "\t", damages.append)
@@ -103,12 +97,10 @@ def open_rows(
         own = {*first, *there} - ({EXTRA} if kind in (".csv", ".tsv") else set())  # which lack unknown fields
         sheet.names = [name for name in sheet.names if name in own]
     sheet.due = [name for name in sheet.due if first and name.split(".")[0] not in first]
-    return RowsFile(sheet, damages, finding, ranged=heights is not None)
+    return RowsFile(sheet, damages, ranged=heights is not None)
 
 
-def _parquet(
-    path: Path, command: str | None, heights: HeightRange | None, finding: MakeFinding, opened: ExitStack
-) -> RowsFile:
+def _parquet(path: Path, command: str | None, heights: HeightRange | None, opened: ExitStack) -> RowsFile:
     try:
         file = opened.enter_context(parquet.ParquetFile(path, page_checksum_verification=True))
         with path.open("rb") as end:
@@ -126,7 +118,7 @@ def _parquet(
         if isinstance(error, OSError) and error.errno:  # from the file system: not damage
             raise
         raise IncompleteError(f"{path} is not a whole Parquet file: {reason(error)}") from None
-    return RowsFile(sheet, changed, finding, ranged=bool(heights or recorded))
+    return RowsFile(sheet, changed, ranged=bool(heights or recorded))
 
 
 def _convert(method: Method, rows: Iterator[Fields], file: Any) -> set[str]:

@@ -1,13 +1,12 @@
-"""The findings of `chainq verify`, as rows that every format can write."""
+"""What `chainq verify` compares, window by window, and its findings, as rows that every format can write."""
 
-import shlex
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
+from chainq.catalog.methods import Column, Kind, Method
 from chainq.heights.range import HeightRange
 
 
@@ -16,8 +15,9 @@ class Finding(NamedTuple):
 
     `height`: of the wrong row, None if unknown. `command`: whose row it is, None if the file does not show that;
     several commands are separated by commas.
-    `check`: the broken rule, one of CHECKS. `expected` and `found`: the correct and the actual value; None for nothing.
-    `repair`: the command that fetches the rows of that height again, or removes a misplaced file; None if unknown.
+    `check`: the broken rule (docs/completeness.md, "What `chainq verify` checks"). `expected` and `found`: the correct
+    and the actual value; None for nothing.
+    `file`: of an export, to be removed and written again; None if no file is wrong.
     `end`: the height after the last one, if the finding is about several heights, or about one of them that is not
     known.
     """
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     check: str
     expected: str | None
     found: str | None
-    repair: str | None
+    file: str | None = None
     end: int | None = None
 
     def encode(self) -> Raw:
@@ -35,36 +35,21 @@ class Finding(NamedTuple):
         return Raw(msgspec.json.encode(self._asdict()))
 
 
-class Contradiction(NamedTuple):
-    """A finding without a position: the broken rule, the expected and the actual value.
+class Window(NamedTuple):
+    """All rows of some heights, as Arrow tables, whatever they come from.
 
-    `heights`: how many heights are wrong, from the one of the finding on.
+    `tables`: by command. `due`: what the full blocks among them explain (`explain.explain`), empty without any.
+    `doubts`: why rows of a height may be missing, by command and height. `derived`: the tables that were read off full
+    blocks. `wrong`: findings about where the rows come from. `located`: adds the file to a finding.
     """
 
-    check: str
-    expected: str | None
-    found: str | None
-    heights: int = 1
-
-
-Located = tuple[int | None, Contradiction]
-"""What is wrong at a height, None if that is not known."""
-
-
-class Repair(NamedTuple):
-    """Makes findings with the command that fetches their rows again. `url`: of the service, empty to leave it to
-    settings."""
-
-    url: str = ""
-
-    def of_command(self, command: str, height: int | None, contradiction: Contradiction) -> Finding:
-        """Return a finding about rows of a command, with a shell command line if one can repair it."""
-        if height is None or contradiction.check in (ANCHOR, ORDER) or command not in BY_COMMAND:
-            return Finding(height, command or None, *contradiction[:3], None)
-        end = height + contradiction.heights
-        where = f"--start {height} --end {end}" if BY_COMMAND[command].ranged else str(height)
-        url = f" --url {shlex.quote(self.url)}" if self.url else ""
-        return Finding(height, command, *contradiction[:3], f"chainq {command} {where}{url}")
+    heights: HeightRange
+    tables: dict[str, Any]
+    due: dict[str, Any]
+    doubts: Mapping[tuple[str, int], str] = {}
+    derived: Collection[str] = ()
+    wrong: Sequence[Finding] = ()
+    located: Callable[[Finding], Finding] = lambda one: one
 
 
 class Step(NamedTuple):
@@ -74,31 +59,6 @@ class Step(NamedTuple):
     findings: list[Finding]
     rows: Mapping[str, int]
 
-
-ANCHOR, ORDER = "anchor", "order"
-CHECKS = {
-    "missing": "a row, a block or a file that must be there is not",
-    "doubled": "a row appears more than once",
-    "unexpected": "a row that its block does not explain",
-    "misplaced": "a row of another block, or the file of another partition",
-    "altered": "a field differs from the same field elsewhere: in the full block, another method or the service",
-    "link": "a block does not contain the hash of the previous block",
-    "time": "a block is older than the previous block",
-    "round": "a block has a lower round than the previous block",
-    "checksum": "an ID has a wrong bech32 checksum",
-    "hash": "a block hash does not match the header of its block",
-    "root": "a root does not match the contents of its block",
-    "id": "the ID of a transaction or transition does not match its contents",
-    "value": "the ID of an input or output does not match its value",
-    ANCHOR: "the block of --anchor has another hash, or the blocks below it do not lead to it",
-    "count": "the transactions of a block are not numbered from 0 without gaps",
-    "invalid": "a file or row cannot be read, or a file is not as it was written",
-    "unproved": "the rows of a height cannot be proved complete",
-    "differs": "the service of --witness has another row",
-    "foreign": "a file that chainq export did not write, but that readers of the folder take for data",
-    ORDER: "rows are not in order of height",
-}
-"""The values of `check`, each in words."""
 
 FINDINGS = Method(
     command="verify",
@@ -111,7 +71,7 @@ FINDINGS = Method(
         Column("check", "string", "broken rule", brief=True),
         Column("expected", "null or string", "what should be there, or what the witness has", brief=True, folds=True),
         Column("found", "null or string", "what is there; null for nothing", brief=True, folds=True),
-        Column("repair", "null or string", "command that fetches the row again, or replaces the file"),
+        Column("file", "null or string", "file of an export that is to be removed and written again"),
         Column("end", "null or number", "height after the last one, if several are wrong, or one of them", Kind.HEIGHT),
     ),
     height="height",
@@ -124,6 +84,6 @@ def by_height(finding: Finding) -> int:
     return -1 if finding.height is None else finding.height
 
 
-def label(command: str, key: tuple[str, ...]) -> str:
+def label(command: str, key: str) -> str:
     """Return a row in words, by its identity: `record au1...:0`."""
-    return f"{command.removesuffix('s')} {':'.join(key)}"
+    return f"{command.removesuffix('s')} {key}"

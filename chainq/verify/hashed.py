@@ -3,17 +3,20 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+import pyarrow as pa
+from msgspec import Raw
+
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
+from chainq.formats.arrow_rows import ArrowRows
 from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.processes import BlockChecks
+from chainq.lake.rows import StoredRows
 from chainq.process import Closing
 from chainq.rows.fields import object_of, text_or_none
 from chainq.text.humanize import counts
 from chainq.verify import rules
-from chainq.verify.compare import json_rows
-from chainq.verify.findings import ANCHOR, Contradiction, Finding
-from chainq.verify.windows import Window
+from chainq.verify.findings import Finding, Window
 
 
 class Hashes(Closing):
@@ -38,50 +41,51 @@ class Hashes(Closing):
         commands = [name for name in ("blocks", "full-blocks") if name in window.tables]
         for command in commands:
             table, full = window.tables[command], command == "full-blocks"
-            rows = json_rows(BY_COMMAND[command], table)
+            rows = _sent_rows(command, table)
             found = self._checks.check(list(map(bytes, rows)), full=full)
             for height, row, checked in zip(rules.heights_of(command, table).tolist(), rows, found, strict=True):
                 if full or len(commands) == 1:
                     self._skipped += checked.skipped
-                yield from (window.finding(command, height, Contradiction(*one)) for one in checked.wrong)
-                fields = object_of(row)
-                reached[height] = (
-                    text_or_none(fields.get("block_hash")),
-                    text_or_none(fields.get("previous_hash")),
-                    checked.proved,
-                )
+                yield from (window.located(Finding(height, command, *one)) for one in checked.wrong)
+                own, before = (text_or_none(object_of(row).get(name)) for name in ("block_hash", "previous_hash"))
+                reached[height] = own, before, checked.proved
         for height in sorted(reached):
             self._window = window
             if wrong := self._walk.take(height, *reached[height]):
-                yield window.finding(commands[-1], height, self._contradiction(wrong))
+                yield self._finding(window, height, wrong)
 
     def ended(self) -> Iterator[Finding]:
         """Yield a finding if the blocks do not reach the anchor. Raises IncompleteError if there were none."""
         if self._window is None:
             raise IncompleteError("--hashes needs the rows of blocks or of full-blocks, and there are none")
         if self.anchor is not None and (self._walk.next or 0) <= self.anchor.height:
-            command = "full-blocks" if "full-blocks" in self._window.tables else "blocks"
-            yield self._window.finding(command, self.anchor.height, self._contradiction(None))
+            yield self._finding(self._window, self.anchor.height, None)
 
-    def _contradiction(self, found: str | None) -> Contradiction:
-        return Contradiction(ANCHOR, f"block_hash={self.anchor.hash if self.anchor else ''}", found)
+    def _finding(self, window: Window, height: int, found: str | None) -> Finding:
+        command = "full-blocks" if "full-blocks" in window.tables else "blocks"
+        return Finding(height, command, "anchor", f"block_hash={self.anchor.hash if self.anchor else ''}", found)
 
     @property
     def compared(self) -> str:
         """With what blocks were compared, as the end of a sentence."""
-        own = " with their own hashes"
-        return (
-            f"{own}, anchored: block {self.anchor.height} is {self.anchor.hash}"
-            if self._walk.anchored and self.anchor
-            else own
+        anchored = self._walk.anchored and self.anchor
+        return " with their own hashes" + (
+            f", anchored: block {anchored.height} is {anchored.hash}" if anchored else ""
         )
 
     def opens(self) -> Iterable[str]:
         """Yield what stays open."""
-        if self.anchor is None:
-            yield "not anchored"
-        elif not self._walk.anchored:
-            yield f"not anchored at block {self.anchor.height}"
+        if not self._walk.anchored:
+            yield "not anchored" + (f" at block {self.anchor.height}" if self.anchor else "")
         if self._skipped:
             yield f"not checked: {counts(self._skipped.most_common())}"
         yield "fields that no hash binds (docs/hashes.md)"
+
+
+def _sent_rows(command: str, table: pa.Table) -> list[Raw]:
+    """Return the rows of a table, which may lack columns, as a service sends them."""
+    schema = ArrowRows(BY_COMMAND[command].columns, pa).schema
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name not in table.column_names:
+            table = table.append_column(name, pa.nulls(table.num_rows, kind))
+    return StoredRows(BY_COMMAND[command]).rows(table)

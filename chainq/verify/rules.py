@@ -5,7 +5,10 @@ one table in those of the other (`index_in`), and which would be one more packag
 rows, which takes eight times as long for an export that has no fault.
 """
 
+import json
+import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from functools import reduce
 from typing import Any
 
@@ -14,18 +17,23 @@ import pyarrow as pa
 from pyarrow import compute
 
 from chainq.catalog.methods import BY_COMMAND, Method, height_of
+from chainq.catalog.nested import OTHER
 from chainq.catalog.tables import TABLES
+from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
 from chainq.rows.block import IDENTITY
+from chainq.text.sanitize import excerpt
 from chainq.verify.checksums import wrong_checksums
-from chainq.verify.compare import OWN, Judge, shown
-from chainq.verify.findings import Contradiction, Located, label
+from chainq.verify.findings import Finding, label
 
 IDS = frozenset(
     ("block_hash", "previous_hash", "previous_state_root", "transition_id", "transaction_id", "record_ciphertext")
 )
 """Columns that hold bech32 IDs, by the last part of their path."""
-Found = Iterator[Located]
+OWN = ("id", "block_id")
+"""Columns that hold row ids, which are each database's own."""
+_SHOWN, _FIELDS = 500, 50  # characters of a value, and fields of a row
+_PROGRAM = re.compile(r"^program ([^;\s]+);", re.MULTILINE)
 
 
 def method_of(command: str, *, derived: bool = False) -> Method:
@@ -47,10 +55,18 @@ def keys(table: Any, names: Collection[str]) -> Any:
 
 def heights_of(command: str, table: Any) -> Any:
     """Return the height of each row as a numpy array, -1 for none."""
-    name = height_of(method_of(command)) or "height"
-    if name not in table.column_names:
+    names = [name for name in (height_of(method_of(command)), "height") if name in table.column_names]
+    if not names:
         return np.full(table.num_rows, -1)
-    return compute.fill_null(table[name], -1).to_numpy()
+    return compute.fill_null(table[names[0]], -1).to_numpy()
+
+
+def program_ids(column: Any) -> Any:
+    """Return the IDs of programs by their sources; any other text is the ID itself."""
+    encoded = column.combine_chunks().dictionary_encode()
+    texts = encoded.dictionary.to_pylist()
+    named = [found[1] if (found := _PROGRAM.search(text)) else text or None for text in texts]
+    return pa.array(named, pa.string()).take(encoded.indices)
 
 
 def _rows(mask: Any) -> list[int]:
@@ -63,7 +79,7 @@ def _located(height: Any) -> int | None:
     return None if height < 0 else int(height)
 
 
-def links(last: Any, blocks: Any) -> Found:
+def links(command: str, last: Any, blocks: Any) -> Iterator[Finding]:
     """Yield blocks that do not name the hash of the block before, or are older, or have a lower round.
 
     `blocks`: in order of height, with the columns of summaries. `last`: the block before them, or none.
@@ -72,22 +88,17 @@ def links(last: Any, blocks: Any) -> Found:
     before, after = rows.slice(0, max(rows.num_rows - 1, 0)), rows.slice(1)
     at = heights_of("blocks", after)
     next_to = compute.equal(compute.subtract(after["height"], before["height"]), 1)
-    unlinked = compute.not_equal(
-        compute.fill_null(before["block_hash"], ""), compute.fill_null(after["previous_hash"], "")
-    )
-    for row in _rows(compute.and_(next_to, unlinked)):
-        due, found = (
-            f"previous_hash={shown(table[name][row].as_py())}"
-            for table, name in ((before, "block_hash"), (after, "previous_hash"))
-        )
-        yield int(at[row]), Contradiction("link", due, found)
+    hashes = (compute.fill_null(one, "") for one in (before["block_hash"], after["previous_hash"]))
+    for row in _rows(compute.and_(next_to, compute.not_equal(*hashes))):
+        due, found = shown(before["block_hash"][row].as_py()), shown(after["previous_hash"][row].as_py())
+        yield Finding(int(at[row]), command, "link", f"previous_hash={due}", f"previous_hash={found}")
     for check, name in (("time", "timestamp"), ("round", "round")):
         for row in _rows(compute.less(after[name], before[name])) if name in rows.column_names else ():
             due, found = (f"{name}={shown(table[name][row].as_py())}" for table in (before, after))
-            yield int(at[row]), Contradiction(check, f"{due} or more", found)
+            yield Finding(int(at[row]), command, check, f"{due} or more", found)
 
 
-def absent(command: str, table: Any, heights: HeightRange) -> Found:
+def absent(command: str, table: Any, heights: HeightRange) -> Iterator[Finding]:
     """Yield the heights without a block."""
     there = np.unique(heights_of(command, table))
     edges = np.concatenate(
@@ -95,31 +106,30 @@ def absent(command: str, table: Any, heights: HeightRange) -> Found:
     )
     for place in np.flatnonzero(np.diff(edges) > 1):
         gap = HeightRange(int(edges[place]) + 1, int(edges[place + 1]))
-        blocks = label(command, (str(gap.start),)) if len(gap) == 1 else f"blocks of {gap}"
-        yield gap.start, Contradiction("missing", blocks, None, len(gap))
+        if len(gap) == 1:
+            yield Finding(gap.start, command, "missing", label(command, str(gap.start)), None)
+        else:
+            yield Finding(gap.start, command, "missing", f"blocks of {gap}", None, end=gap.end)
 
 
-def doubled(command: str, table: Any) -> Found:
+def doubled(command: str, table: Any) -> Iterator[Finding]:
     """Yield rows that are there more than once; a program that was deployed twice has several texts."""
     names = identity(command)
     if not {*names} <= {*table.column_names}:
         return
     known = table.filter(reduce(compute.and_, (compute.is_valid(table[name]) for name in names)))
     if lacking := table.num_rows - known.num_rows:  # two of them are not equal
-        yield None, Contradiction("invalid", " and ".join(names), f"{lacking} rows without them")
-    table, method = known, method_of(command)
-    text = [method.text] if method.text in table.column_names else []
-    every = keys(table, (*names, *text))
+        yield Finding(None, command, "invalid", " and ".join(names), f"{lacking} rows without them")
+    text = method_of(command).text
+    every = keys(known, (*names, text) if text in known.column_names else names)
     counted = compute.value_counts(every)
-    times = compute.struct_field(counted, "counts")
-    for one in counted.filter(compute.greater(times, 1)).to_pylist():
+    for one in counted.filter(compute.greater(compute.struct_field(counted, "counts"), 1)).to_pylist():
         row = compute.index(every, one["values"]).as_py()
-        key = keys(table.slice(row, 1), names)[0].as_py()
-        height = _located(heights_of(command, table)[row])
-        yield height, Contradiction("doubled", f"{label(command, (key,))} once", f"{one['counts']} times")
+        due = f"{label(command, keys(known.slice(row, 1), names)[0].as_py())} once"
+        yield Finding(_located(heights_of(command, known)[row]), command, "doubled", due, f"{one['counts']} times")
 
 
-def checksums(command: str, table: Any, told: set[str]) -> Found:
+def checksums(command: str, table: Any, told: set[str]) -> Iterator[Finding]:
     """Yield bech32 texts with a wrong checksum; `told` remembers which, so that each is yielded once."""
     for name in table.column_names:
         if name.rpartition(".")[2] in IDS:
@@ -128,10 +138,10 @@ def checksums(command: str, table: Any, told: set[str]) -> Found:
                 if text not in told:
                     told.add(text)
                     height = _located(heights_of(command, table)[compute.index(column, text).as_py()])
-                    yield height, Contradiction("checksum", None, f"{name}={text}: {fault}")
+                    yield Finding(height, command, "checksum", None, f"{name}={text}: {fault}")
 
 
-def numbered(transactions: Any) -> Found:
+def numbered(command: str, transactions: Any) -> Iterator[Finding]:
     """Yield blocks whose transactions are not numbered from 0."""
     order = transactions.select(["height", "index"]).sort_by([("height", "ascending"), ("index", "ascending")])
     heights, indexes = (compute.fill_null(order[name], -1).to_numpy() for name in ("height", "index"))
@@ -140,43 +150,43 @@ def numbered(transactions: Any) -> Found:
     for height in np.unique(heights[indexes != due]).tolist():
         there = ["null" if one < 0 else str(one) for one in indexes[heights == height].tolist()]
         said = f"{len(there)} transactions, numbered from 0"
-        yield height, Contradiction("count", said, f"numbered {', '.join(there)}")
+        yield Finding(height, command, "count", said, f"numbered {', '.join(there)}")
 
 
-def order(command: str, table: Any) -> Found:
+def order(command: str, table: Any) -> Iterator[Finding]:
     """Yield the first row whose height is lower than that of the row before."""
     heights = heights_of(command, table)
     falls = np.flatnonzero(np.diff(heights) < 0)
     if len(falls):
         more = f", the first of {len(falls):,} such rows" if len(falls) > 1 else ""
         at = int(heights[falls[0] + 1])
-        yield at, Contradiction("order", f"height {heights[falls[0]]} or more", f"height {at}{more}")
+        yield Finding(at, command, "order", f"height {heights[falls[0]]} or more", f"height {at}{more}")
 
 
-def compare(command: str, found: Any, due: Any, judge: Judge) -> Found:
+def compare(command: str, found: Any, due: Any, *, explained: bool) -> Iterator[Finding]:
     """Yield rows that are missing, unexpected, misplaced or altered. Rows of both sides are the same if their
-    identities are; `judge` says what is wrong with one whose columns differ."""
+    identities are. `explained`: the due rows are those that full blocks explain, not those of another source."""
     names, text = identity(command), method_of(command).text
     mine, theirs = keys(found, names), keys(due, names)
     several = text in due.column_names and text in found.column_names and len(theirs.unique()) < len(theirs)
     here, there = (keys(side, (*names, text)) for side in (found, due)) if several else (mine, theirs)
     at, due_at = heights_of(command, found), heights_of(command, due)
     for row in _rows(compute.invert(compute.is_in(there, value_set=here))):
-        yield _located(due_at[row]), Contradiction("missing", label(command, (theirs[row].as_py(),)), None)
+        yield Finding(_located(due_at[row]), command, "missing", label(command, theirs[row].as_py()), None)
     place = compute.index_in(here, value_set=there)
     for row in _rows(compute.is_null(place)):
-        yield _located(at[row]), Contradiction("unexpected", None, label(command, (mine[row].as_py(),)))
+        yield Finding(_located(at[row]), command, "unexpected", None, label(command, mine[row].as_py()))
     rows = np.flatnonzero(compute.is_valid(place).to_numpy(zero_copy_only=False))
     places = place.drop_null().to_numpy()
     one, other = found.take(rows), due.take(places)
     for row in np.flatnonzero(unlike(one, other)).tolist():
-        name, (height, place) = label(command, (mine[int(rows[row])].as_py(),)), (at[rows[row]], due_at[places[row]])
+        name, (height, place) = label(command, mine[int(rows[row])].as_py()), (at[rows[row]], due_at[places[row]])
         if height >= 0 and place >= 0 and height != place and not method_of(command).linked:
-            yield int(place), Contradiction("missing", name, f"at height {height}")
-            yield int(height), Contradiction("misplaced", f"{name} at height {place}", "at this height")
-            continue
-        known = _located(place if height < 0 else height)
-        yield from ((known, wrong) for wrong in judge(name, one.slice(row, 1), other.slice(row, 1)))
+            yield Finding(int(place), command, "missing", name, f"at height {height}")
+            yield Finding(int(height), command, "misplaced", f"{name} at height {place}", "at this height")
+        elif wrong := _altered(one.slice(row, 1), other.slice(row, 1), explained=explained):
+            known = _located(place if height < 0 else height)
+            yield Finding(known, command, "altered", f"{name}: {wrong[0]}" if name else wrong[0], wrong[1])
 
 
 def unlike(found: Any, due: Any) -> Any:
@@ -196,3 +206,47 @@ def unlike(found: Any, due: Any) -> Any:
         )
         differ |= ~same.to_numpy(zero_copy_only=False)
     return differ
+
+
+def _altered(found: pa.Table, due: pa.Table, *, explained: bool) -> tuple[str, str] | None:
+    """Return the values that a row should have and those that it has, in words; None if only their form differs: a
+    number and its digits are the same, and null equals a missing field. What full blocks do not say is not compared."""
+    names = [name for name in found.column_names if name in due.column_names and name not in OWN]
+    if explained:
+        names = [name for name in names if due[name][0].is_valid]
+    first, second = (
+        dict(leaf for name in names for leaf in _leaves(side[name][0].as_py(), name)) for side in (due, found)
+    )
+    wrong = [part for part in sorted(first.keys() | second.keys()) if first.get(part) != second.get(part)]
+    if first.get("type") and second.get("type", "").lower() in first["type"].split(" or "):
+        # `Execute` in a list; a rejected transaction may have the type of its fee
+        wrong = [part for part in wrong if part != "type"]
+    if not explained and "block_hash" in wrong and "previous_hash" in names:
+        wrong = ["block_hash"]  # another block: all of it differs
+    if not wrong:
+        return None
+    sides = (
+        ", ".join(f"{part}={excerpt(side[part], _SHOWN) if part in side else 'null'}" for part in wrong[:_FIELDS])
+        for side in (first, second)
+    )
+    return next(sides), next(sides)
+
+
+def shown(value: Any) -> str:
+    """Return a value of a table as a service sends it: times in seconds."""
+    return str(int(value.timestamp())) if hasattr(value, "timestamp") else "null" if value is None else str(value)
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the leaves of a value by path; equivalent values, such as a number and its digits, have the same leaves."""
+    if isinstance(value, str) and value[:1] in ("{", "["):  # of fields that have no columns, or members without names
+        with suppress(ValueError):
+            value = json.loads(value, parse_float=str)
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(inner, name if path == EXTRA else path if name == OTHER else f"{path}.{name}")
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{number}]")
+    elif value not in (None, ""):  # a cell of csv without text may be either
+        yield path, shown(value)

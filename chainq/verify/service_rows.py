@@ -22,7 +22,6 @@ from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
-from chainq.process.progress import UNSEEN, Progress
 from chainq.process.threads import in_order
 from chainq.query import Query
 from chainq.rows.block import IDENTITY
@@ -31,7 +30,7 @@ from chainq.rows.tables import table_rows
 from chainq.transport.jsonrpc import decode_listed
 from chainq.verify import rules
 from chainq.verify.explain import explain
-from chainq.verify.windows import MakeFinding, Window, no_finding
+from chainq.verify.findings import Window
 
 BLOCKS = ("blocks", "full-blocks")
 COMMANDS = (*BLOCKS, *IDENTITY)
@@ -107,22 +106,18 @@ class ServiceRows:
     """The rows of several commands of a service at some heights, in step.
 
     `spans`: by command or table, the heights in order. `listed`: those whose lists of transactions are read, one
-    request each; None for all. `derived`: tables that are read off the full blocks. `finding` makes findings.
-    `progress` counts the heights of each command.
+    request each; None for all. `derived`: tables that are read off the full blocks.
     """
 
     def __init__(
         self,
         service: Service,
         spans: Mapping[str, Sequence[HeightRange]],
-        finding: MakeFinding = no_finding,
         *,
         listed: Container[int] | None = None,
         derived: Collection[str] = (),
-        progress: Progress = UNSEEN,
     ) -> None:
-        self._service, self._finding, self._listed, self._derived = service, finding, listed, derived
-        self._progress = progress
+        self._service, self._listed, self._derived = service, listed, derived
         inside = [some for name, some in spans.items() if name in derived or name == SOURCE.command]
         own = {name: some for name, some in spans.items() if name not in derived}
         self._spans = own | ({SOURCE.command: max(inside, key=lambda some: sum(map(len, some)))} if inside else {})
@@ -177,7 +172,7 @@ class ServiceRows:
                     one: self._table(one, [row for rows in inside for row in rows[one]]) for one in self._derived
                 }
         doubts = {place: self._doubts.pop(place) for place in [*self._doubts] if place[1] < heights.end}
-        return Window(heights, tables, {}, doubts, self._finding, self._derived)
+        return Window(heights, tables, {}, doubts, self._derived)
 
     def _until(self, name: str, heights: HeightRange, *, single: bool) -> list[tuple[int | None, Raw]]:
         """Return the rows of a command up to some heights; blocks that a response left out, if `single`, one by one."""
@@ -196,7 +191,6 @@ class ServiceRows:
 
     def _take(self, name: str, part: Part) -> None:
         self._read[name] = part.heights.end
-        self._progress.wrote(len(part.heights), len(part.rows))
         if part.doubt:
             self._doubts[name, part.heights.start] = part.doubt
         self._ahead[name] += ((height, row.copy()) for height, row in part.rows)

@@ -15,8 +15,7 @@ from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.verify import rules
 from chainq.verify.explain import beside, explain
-from chainq.verify.findings import Contradiction, Finding, Located
-from chainq.verify.windows import MakeFinding, Window
+from chainq.verify.findings import Finding, Window
 
 UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError, IncompleteError)
 """What is raised for damage in a Parquet file."""
@@ -52,14 +51,15 @@ class Sheet:
         column = pa.concat_tables([none, *(self._read(group, named) for group in groups if named)])
         self.placed = bool(named) and not column[height].null_count == column.num_rows > 0
         self._at = rules.heights_of(command, column) if self.placed else np.empty(0, dtype=np.int64)
-        self.wrong: list[Located] = [*rules.order(command, column)] if self.placed else []
+        self.wrong: list[Finding] = [*rules.order(command, column)] if self.placed else []
         known = self._at[self._at >= 0]
         edges = HeightRange(int(known.min()), int(known.max()) + 1) if len(known) else HeightRange(0, 0)
         self.heights, self.rows = heights or edges, file.metadata.num_rows
         for at in known[(known < self.heights.start) | (known >= self.heights.end)].tolist():
-            self.wrong.append((at, Contradiction("misplaced", str(self.heights), f"height {at}")))
+            self.wrong.append(Finding(at, command, "misplaced", str(self.heights), f"height {at}"))
         if lacking := len(self._at) - len(known):
-            self.wrong.append((None, Contradiction("invalid", "a height", f"{lacking} rows without a valid height")))
+            found = f"{lacking} rows without a valid height"
+            self.wrong.append(Finding(None, command, "invalid", "a height", found))
         self._held: dict[int, Any] = {}  # the last row group
 
     def cuts(self) -> list[int]:
@@ -87,23 +87,23 @@ class Sheet:
         return pa.table({name: table[name].cast(self._schema.field(name).type) for name in self.names})
 
 
-def windows(sheets: Sequence[Sheet], finding: MakeFinding) -> Iterator[Window]:
+def windows(sheets: Sequence[Sheet], located: Callable[[Finding], Finding] = lambda one: one) -> Iterator[Window]:
     """Yield the rows of sheets of the same heights; last, those that have no height. A sheet with damage ends there."""
     left = [sheet for sheet in sheets if sheet.placed]
-    wrong = [finding(sheet.command, *one) for sheet in sheets for one in sheet.wrong]
+    wrong = [located(one) for sheet in sheets for one in sheet.wrong]
     edges = {edge for sheet in left for edge in sheet.heights.edges}
     most = max([sheet.cuts() for sheet in left], key=lambda some: len(some), default=[])
     cuts = sorted(edges.union(most))
     owned: list[Any] = []
     for heights in (HeightRange(*pair) for pair in pairwise(cuts)):
-        window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, finding, wrong)
+        window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, located, wrong)
         left = [sheet for sheet in left if sheet.damage is None]
         owned += [window.due["ownership"]] if "ownership" in window.due else []
         yield window
         wrong = []
     others = [sheet for sheet in sheets if not sheet.placed]
     whole = HeightRange(min(edges, default=0), max((one.heights.end for one in (*sheets,)), default=0))
-    last = _window(others, whole, finding, wrong)
+    last = _window(others, whole, located, wrong)
     if others or last.wrong:
         source = next((one for name in (SOURCE.command, "records") for one in left if one.command == name), None)
         if owned and source and all(other.heights.common(source.heights) == other.heights for other in others):
@@ -112,7 +112,9 @@ def windows(sheets: Sequence[Sheet], finding: MakeFinding) -> Iterator[Window]:
         yield last
 
 
-def _window(sheets: Sequence[Sheet], heights: HeightRange, finding: MakeFinding, wrong: list[Finding]) -> Window:
+def _window(
+    sheets: Sequence[Sheet], heights: HeightRange, located: Callable[[Finding], Finding], wrong: list[Finding]
+) -> Window:
     """Return the rows of sheets at some heights, with findings about damage in them."""
     tables = {}
     for sheet in sheets:
@@ -120,11 +122,11 @@ def _window(sheets: Sequence[Sheet], heights: HeightRange, finding: MakeFinding,
             tables[sheet.command] = sheet.read(heights)
         except UNREADABLE as error:
             sheet.damage = reason(error)
-            wrong.append(finding(sheet.command, None, Contradiction("invalid", "a Parquet file", sheet.damage)))
+            wrong.append(located(Finding(None, sheet.command, "invalid", "a Parquet file", sheet.damage)))
     full = tables.get(SOURCE.command)
     due = explain(full) if full is not None else beside(tables)
     derived = frozenset(sheet.command for sheet in sheets if sheet.derived)
-    return Window(heights, tables, due, {}, finding, derived, wrong)
+    return Window(heights, tables, due, {}, derived, wrong, located)
 
 
 def reason(error: BaseException) -> str:

@@ -17,7 +17,6 @@ from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, printable
 VARIABLE = "CHAINQ_VIEW_KEY"
 _EXPECTED = f"expected one a line, such as {VIEW_KEY}..."
 STDIN = "-"
-_TIMES = 3  # that a key is asked for at the terminal
 _MOST_BYTES = 1 << 20  # of a file of keys
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -109,30 +108,16 @@ def _named(source: str, lines: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def _typed(times: int = _TIMES, before: str = "") -> list[ViewKey]:
-    """Return the view key that is typed at the terminal, which is asked for again if it is wrong. Raises UsageError."""
-    typed = _prompt(before)
-    if not typed.strip():
-        raise UsageError("no view key was typed")
-    try:
-        return checked([("what you typed", typed)])
-    except UsageError as error:
-        if times == 1:
-            raise
-        before = f"{error.message}; try again\n"
-    return _typed(times - 1, before)
-
-
-def _prompt(before: str) -> str:
-    """Return the text typed at the terminal, without echo. Raises UsageError if there is no terminal.
-
-    `before`: what is printed before the prompt.
-    """
+def _typed() -> list[ViewKey]:
+    """Return the view key that is typed at the terminal, without echo. Raises UsageError if there is no terminal."""
     if not (os.isatty(0) and os.isatty(2)):
         raise UsageError("no view key", f"pass --view-key-file FILE, set {VARIABLE}, or run in a terminal to type it")
     from getpass import getpass
 
     try:
-        return getpass(f"{before}View key (hidden): ")
+        typed = getpass("View key (hidden): ")
     except EOFError:
-        return ""
+        typed = ""
+    if not typed.strip():
+        raise UsageError("no view key was typed")
+    return checked([("what you typed", typed)])

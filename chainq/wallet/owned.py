@@ -114,7 +114,7 @@ class Wallet(Closing):
         lacks tables.
         """
         service.need(*self.wanted.commands)
-        self._examiner = Examiner(self._keys, service, warn)
+        self._examiner = self._examiner or Examiner(self._keys, service, warn)
         spends, keeper = self.wanted.spends, Keeper(Book(0), self._examiner)
         asked = query._replace(method=_OWNERSHIP, limit=None, reverse=query.reverse and not spends)
         scanned = self._scanner.scan(fetch(asked, heights), check=service.connection.check_open)

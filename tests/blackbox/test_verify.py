@@ -132,27 +132,6 @@ def test_a_failure_says_where_to_resume(program: Program) -> None:
     assert ran.err.rstrip().endswith("--end 300")
 
 
-def test_a_reorg_during_the_run_is_named(program: Program, server: Servers) -> None:
-    """Rows of two chains contradict each other: the error says why, instead of findings above the last common block.
-
-    Findings without a reorg have no such words.
-    """
-    options = ("--fault", "reorg-at:685", "--fault", "reorg-after:68", "--fault", "lost-record:672")
-    with server.own("--tip", "700", *options) as url:
-        ran = program("verify", "670:701", "--full", "--jsonl", "-q", url=url)
-        assert ran.code == 6, ran.err
-        assert [json.loads(row)["height"] for row in ran.rows] == [672]
-        assert ran.err.startswith("chainq verify: a reorg during this run replaced the blocks from height 685 on; ")
-        assert "; verify again; 1 finding so far; resume with --start 685 " in ran.err
-    with server.own("--tip", "700", "--fault", "reorg-at:685", "--fault", "reorg-after:25") as url:
-        ran = program("verify", "670:701", url=url)
-        assert (ran.code, ran.out) == (6, b""), ran.err
-        again = program("verify", "670:701", url=url)
-        assert (again.code, "reorg" in again.err) == (0, False), again.err
-    ran = program("verify", "670:701", url=server("--tip", "700", "--fault", "lost-record:690"))
-    assert (ran.code, "reorg" in ran.err) == (6, False), ran.err
-
-
 def test_an_export_is_not_its_own_witness(program: Program) -> None:
     """Also by a link or as a URL."""
     assert program("export", "full-blocks", "0:5", "--to", "lake", "-q", url="demo:").code == 0

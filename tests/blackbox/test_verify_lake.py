@@ -4,7 +4,6 @@ import json
 import os
 import random
 import re
-import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -152,15 +151,16 @@ def exported(program: Program, url: str, root: Path, *words: str) -> None:
     assert ran.code == 0, ran.err
 
 
-def repair(program: Program, findings: Path, url: str) -> int:
-    """Run the commands that findings name; return how many partitions they write."""
-    rows = map(json.loads, findings.read_text().splitlines())
-    written = 0
-    for command in dict.fromkeys(row["repair"] for row in rows):
-        removal, _, export = command.rpartition(" && ")
-        if removal:
-            Path(shlex.split(removal)[1]).unlink(missing_ok=True)
-        ran = program(*shlex.split(export)[1:], "-w", "1", url=url)
+def repair(program: Program, root: Path, findings: Path, url: str) -> int:
+    """Remove the files that findings name, and export their tables and heights; return how many partitions that are."""
+    written, places = 0, set()
+    for row in map(json.loads, findings.read_text().splitlines()):
+        if row["file"] is not None:
+            Path(row["file"]).unlink(missing_ok=True)
+        places.add((row["command"], row["height"] // 20 * 20, row["end"] or row["height"] // 20 * 20 + 20))
+    for command, start, end in places:
+        words = (*command.split(","), f"{start}:{-(-end // 20) * 20}", "--to", str(root), "-w", "1")
+        ran = program("export", *words, url=url)
         assert ran.code == 0, ran.err
         written += sum(map(int, re.findall(r": ([0-9]+) partitions? written", ran.err)[-1:]))
     return written
@@ -179,8 +179,7 @@ def test_a_gap_is_one_finding_and_repaired_as_one(program: Program, server: Serv
     (found,) = [json.loads(row) for row in findings.read_text().splitlines()]
     assert (found["check"], found["command"], found["height"]) == ("missing", "blocks,records", 30)
     assert (found["expected"], found["end"]) == ("heights 30-99", 100)
-    assert found["repair"].startswith("chainq export blocks records 20:100 --to ")
-    assert repair(program, findings, url) == 8
+    assert repair(program, root, findings, url) == 8
     assert program("verify", str(root)).code == 0
 
 
@@ -188,7 +187,7 @@ REPAIRED = ("cut", "other rows", "a gap", "other columns")
 
 
 @pytest.mark.parametrize("name", some(REPAIRED, "cut", "a gap"))
-def test_the_commands_of_findings_repair_a_data_set(
+def test_the_files_and_heights_of_findings_repair_a_data_set(
     name: str, program: Program, server: Servers, root: Path, tmp_path: Path
 ) -> None:
     """Whatever was done to the files: export fetches the partitions that the findings name, and no other."""
@@ -196,7 +195,7 @@ def test_the_commands_of_findings_repair_a_data_set(
     FILES[name][0](root)
     assert program("verify", str(root), "-o", str(findings)).code == 6
     places = {(row["command"], row["height"] // 20) for row in map(json.loads, findings.read_text().splitlines())}
-    assert repair(program, findings, url) == len(places)
+    assert repair(program, root, findings, url) == len(places)
     ran = program("verify", str(root))
     assert (ran.code, ran.out) == (0, b""), ran.out
 
@@ -212,7 +211,7 @@ def test_a_partition_of_another_chain_is_one_finding(
     (found,) = map(json.loads, findings.read_text().splitlines())
     assert (found["height"], found["end"], found["command"], found["check"]) == (40, 60, "records", "link")
     assert found["found"].endswith(": a partition that links to neither neighbor")
-    assert repair(program, findings, server("--tip", "400")) == 1
+    assert repair(program, root, findings, server("--tip", "400")) == 1
     assert program("verify", str(root)).code == 0
 
 

@@ -123,8 +123,7 @@ def told(diagnosis: Diagnosis, usual: dict[str, str]) -> tuple[str, dict[str, st
     lines = {}
     for check in diagnosis.checks:
         fault = f" ({check.fault.exit_code.name})" if check.fault else ""
-        text = f"{check.finding}: {check.meaning}"
-        lines[check.name] = "N ms" if check.name == "latency" else f"{text}{fault}"
+        lines[check.name] = f"{check.finding}: {check.meaning}{fault}"
     other = [f"  {name}: {line}\n" for name, line in lines.items() if usual.get(name) != line]
     if len(lines) > 1:
         other += [f"  no {name}\n" for name in usual if name not in lines]

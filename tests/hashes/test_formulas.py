@@ -9,16 +9,13 @@ import pytest
 from chainq.errors import UsageError
 from chainq.hashes import formulas
 from chainq.hashes.check import check_summary
-from chainq.hashes.state import StateTree
 from chainq.hashes.trees import (
     FIELD_ORDER,
     NotAnElementError,
     bech32m,
-    bits_of,
     element,
     hashes,
     id_text,
-    merkle_root,
     payload,
 )
 
@@ -98,17 +95,6 @@ def test_an_element_is_the_payload_of_an_id(number: int) -> None:
 def test_bytes_survive_bech32m(data: bytes) -> None:
     """Whatever their length."""
     assert payload("ciphertext", bech32m("ciphertext", data)) == data
-
-
-def test_a_state_tree_has_the_root_of_all_its_leaves() -> None:
-    """Kept as a few nodes, it is the tree of `merkle_root`, whatever the number of leaves."""
-    tree, leaves = StateTree(), []
-    assert tree.root() == 0
-    for number in range(1, 70):
-        name = id_text("ab", number * 7919**10 % FIELD_ORDER)
-        tree.append(name)
-        leaves.append(bits_of(element(name)))
-        assert tree.root() == merkle_root(leaves, 32)
 
 
 def test_a_ciphertext_of_numbers_that_are_too_large_is_none() -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from chainq.hashes import formulas
 from chainq.hashes.check import check_block, check_summary
-from chainq.hashes.state import StateTree
-from chainq.hashes.trees import element, id_text
+from chainq.hashes.trees import element
 from harness.program import ROOT, Program
 
 pytest.importorskip("aleo")
@@ -79,13 +78,3 @@ def test_a_file_of_real_blocks_is_anchored(program: Program, tmp_path: Path) -> 
     ran = program("verify", str(file), "--hashes", "--anchor", ANCHOR.replace("3:", "2:"), "--jsonl")
     assert ran.code == 6
     assert [json.loads(row)["check"] for row in ran.rows] == ["anchor"]
-
-
-def test_state_roots_of_the_first_real_blocks_hold() -> None:
-    """The tree over the blocks before each of them."""
-    tree = StateTree()
-    for height, block in sorted(blocks().items())[:4]:
-        assert height < 4
-        due = block["header"]["previous_state_root"]
-        assert id_text(due[:2], tree.root()) == due  # sr, and ar in the first eras
-        tree.append(block["block_hash"])

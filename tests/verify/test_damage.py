@@ -14,10 +14,11 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 from chainq.errors import IncompleteError, UsageError  # noqa: E402  # they need numpy
+from chainq.process.progress import UNSEEN  # noqa: E402
 from chainq.verify.check import Check  # noqa: E402
 from chainq.verify.exports import ExportFiles  # noqa: E402
 from chainq.verify.file import open_rows  # noqa: E402
-from chainq.verify.findings import Finding, Repair  # noqa: E402
+from chainq.verify.findings import Finding  # noqa: E402
 from chainq.verify.run import steps  # noqa: E402
 
 
@@ -58,8 +59,8 @@ def findings(path: Path) -> list[Finding]:
         if path.parts[-4] == "lake":
             windows = ExportFiles(str(path.parents[2])).windows()
         else:
-            windows = open_rows(path, None, None, Repair().of_command, opened).windows()
-        return [finding for step in steps(windows, Check()) for finding in step.findings]
+            windows = open_rows(path, None, None, opened).windows()
+        return [finding for step in steps(windows, Check(), UNSEEN) for finding in step.findings]
 
 
 def test_damage_of_an_export_is_found(part: Path) -> None:

@@ -21,10 +21,8 @@ from chainq.heights.range import HeightRange  # noqa: E402
 from chainq.rows.block import IDENTITY  # noqa: E402
 from chainq.verify import rules  # noqa: E402
 from chainq.verify.check import Check  # noqa: E402
-from chainq.verify.compare import explained, same  # noqa: E402
 from chainq.verify.explain import explain  # noqa: E402
-from chainq.verify.findings import Finding, Repair  # noqa: E402
-from chainq.verify.windows import Window  # noqa: E402
+from chainq.verify.findings import Finding, Window  # noqa: E402
 
 CHAIN = Chain(tip=2500)
 BODIES = Bodies(CHAIN)
@@ -60,7 +58,7 @@ def findings(rows: dict[str, list[Row]], height: int, check: Check | None = None
         0, "height", pa.array([height] * len(rows["transactions"]), pa.int64())
     )
     due = explain(tables["full-blocks"])
-    window = Window(HeightRange(height, height + 1), tables, due, {}, Repair().of_command)
+    window = Window(HeightRange(height, height + 1), tables, due)
     return list((check or Check()).findings(window))
 
 
@@ -123,7 +121,7 @@ def test_whatever_is_done_to_rows_is_named(height: int, command: str, rng: rando
     if command == "transitions":  # some may be listed or not
         here, own = here.drop(["program"]), [row["transition_id"] for row in rows]
         due = due.filter(pa.array([row["transition_id"] in own for row in due.to_pylist()], pa.bool_()))
-    for _, one in [*rules.doubled(command, here), *rules.compare(command, here, due, explained)]:
+    for one in [*rules.doubled(command, here), *rules.compare(command, here, due, explained=True)]:
         words = (one.found if one.check == "unexpected" else one.expected) or ""
         seen[one.check].add(words.split()[1].rstrip(":"))
     assert seen == expected
@@ -135,10 +133,10 @@ def test_a_row_of_another_block_is_misplaced() -> None:
     rows = [*rows_of(one)["records"], *rows_of(other)["records"]]
     rows[0] = {**rows[0], "height": str(other)}
     full = explain(table("full-blocks", [BODIES.block(one), BODIES.block(other)]))
-    lost, found = rules.compare("records", table("records", rows), full["records"], explained)
-    assert (lost[0], lost[1].check, lost[1].found) == (one, "missing", f"at height {other}")
-    assert (found[0], found[1].check) == (other, "misplaced")
-    assert (found[1].expected or "").endswith(f"at height {one}")
+    lost, found = rules.compare("records", table("records", rows), full["records"], explained=True)
+    assert (lost.height, lost.check, lost.found) == (one, "missing", f"at height {other}")
+    assert (found.height, found.check) == (other, "misplaced")
+    assert (found.expected or "").endswith(f"at height {one}")
 
 
 @given(st.binary(max_size=40) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
@@ -154,11 +152,11 @@ def test_a_chain_is_followed() -> None:
     """Links between neighbours, times and rounds that never go back; across a gap no link is due."""
     blocks = [CHAIN.block(height) for height in (0, 1, 2, 4)]
     whole = table("blocks", blocks)
-    assert list(rules.links(None, whole)) == []
+    assert list(rules.links("blocks", None, whole)) == []
     wrong = table("blocks", [{**CHAIN.block(5), "previous_hash": "ab1", "timestamp": "1", "round": "1"}])
-    assert [one.check for _, one in rules.links(whole.slice(3), wrong)] == ["link", "time", "round"]
+    assert [one.check for one in rules.links("blocks", whole.slice(3), wrong)] == ["link", "time", "round"]
     (gap,) = rules.absent("blocks", whole, HeightRange(0, 5))
-    assert (gap[0], gap[1].expected) == (3, "block 3")
+    assert (gap.height, gap.expected) == (3, "block 3")
 
 
 def test_rejected_transactions_made_no_records() -> None:
@@ -218,7 +216,7 @@ def test_checksums_of_many_are_those_of_each(drawn: list[Any], rng: random.Rando
     texts = [coder.text(word) for coder, word in drawn]
     texts = [other(text, rng) if rng.random() < 0.3 else text for text in texts]
     ids = pa.table({"transition_id": pa.array([*texts, None], pa.string())})
-    found = [one.found or "" for _, one in rules.checksums("records", ids, set())]
+    found = [one.found or "" for one in rules.checksums("records", ids, set())]
     head = [text for text in dict.fromkeys(texts) if text.rpartition("1")[0].isalpha() and bech32.fault(text)]
     named = {one.split("=", 1)[1].split(": ")[0] for one in found}
     assert named >= {text for text in head if text[:3] in ("ab1", "au1") or text.startswith("record1")}
@@ -237,5 +235,5 @@ def test_checksums_of_many_are_those_of_each(drawn: list[Any], rng: random.Rando
 def test_values_that_mean_the_same_are_the_same(one: bytes, two: bytes, differs: bool) -> None:
     """A number and its digits, objects with their keys in another order, row ids of two databases; not other values."""
     here, there = (table("records", [side]) for side in (one, two))
-    found = list(same(rules.method_of("records"), derived=False)("record a", here, there))
+    found = list(rules.compare("records", here, there, explained=False))
     assert bool(found) == differs

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chainq.verify.unlisted import Missing, Unlisted
+from chainq.verify.check import Missing, Unlisted
 
 kinds = st.lists(st.sampled_from(["of fees", "without inputs", "of a.aleo", "of b.aleo"]), unique=True, min_size=1)
 
@@ -15,7 +15,7 @@ def test_a_row_is_lost_if_all_of_its_kinds_are_listed_in_any_order(rows: list[tu
     for height, (there, of) in enumerate(rows):
         if there:
             lost += [missing.height for missing in unlisted.listed(of)]
-        elif unlisted.is_lost(Missing(height, (), tuple(of))):
+        elif unlisted.is_lost(Missing(height, "", tuple(of))):
             lost.append(height)
     listed = {kind for there, of in rows if there for kind in of}
     due = [height for height, (there, of) in enumerate(rows) if not there and listed.issuperset(of)]
