@@ -192,10 +192,10 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
     connection = connect(transport, concurrency=1)
 
     class Watched(threading.Semaphore):
-        def __enter__(self) -> bool:
+        def __enter__(self, blocking: bool = True, timeout: float | None = None) -> bool:
             if first_sent.is_set():
                 second_waits.set()
-            return self.acquire()
+            return self.acquire(blocking, timeout)
 
     connection._slots = Watched(1)
     threads = [threading.Thread(target=call, args=(connection,)) for _ in range(2)]
