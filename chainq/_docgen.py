@@ -1,14 +1,13 @@
 """Writes from the live app: man/, completions/, parts of docs/reference.md and docs/tables.md.
 
-`python -m chainq._docgen` rewrites all of it; with `--check` it only lists what is stale. A part that it writes is
-between `<!-- NAME, by python -m chainq._docgen -->` and `<!-- end -->`. No other part of chainq imports this module.
+`python -m chainq._docgen` rewrites all of it. A part that it writes is between
+`<!-- NAME, by python -m chainq._docgen -->` and `<!-- end -->`. No other part of chainq imports this module.
 
 Rejected: click-man and the like, which need Click, while Typer has a copy of its own; docutils, for which the pages
 would need another markup.
 """
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -152,18 +151,15 @@ def due() -> dict[str, str]:
     return {**pages, **man_pages(), **scripts}
 
 
-def main(arguments: list[str]) -> int:
-    """Write what is missing, differs, or belongs to no command any more; with `--check`, list it and return 1."""
+def main() -> None:
+    """Write all files, and remove manual pages of commands that are gone."""
     texts = due()
-    for path in {*(ROOT / "man").glob("*"), *(ROOT / name for name in texts)}:
-        name = str(path.relative_to(ROOT))
-        if not path.exists() or path.read_text("utf-8") != texts.get(name):
-            print(f"{name} is stale; {COMMAND} rewrites it" if arguments else f"wrote {name}")  # noqa: T201  # its output
-            if arguments:
-                return 1
-            path.write_text(texts[name], "utf-8") if name in texts else path.unlink()
-    return 0
+    for page in (ROOT / "man").glob("*"):
+        if f"man/{page.name}" not in texts:
+            page.unlink()
+    for name, text in texts.items():
+        (ROOT / name).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

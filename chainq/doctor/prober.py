@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec import Raw
 
-from chainq.errors import ChainqError, ServiceError, UnreachableError
+from chainq.errors import ChainqError, UnreachableError
 from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import PassingError, is_unknown_method
+from chainq.transport.failures import Failure, is_unknown_method
 from chainq.transport.jsonrpc import decode_result
 
 MAX_CALLS = 39
@@ -118,7 +118,7 @@ class Prober(Closing):
                 error.message = f"{method}: {REFUSED}"  # without the URL, which the report begins with
             return Outcome(error=error, skipped=skipped)
         self._failures = 0
-        if isinstance(outcome.error, PassingError) and outcome.error.meaning.rate_limited:  # with HTTP 200
+        if outcome.skipped:  # with HTTP 200
             self.rate_limited[method] = ""
             return Outcome(error=UnreachableError(f"{method}: {REFUSED}"), skipped=True)
         if outcome.error is not None:
@@ -145,6 +145,7 @@ def _decode(text: memoryview, request_id: int) -> Outcome:
     """Return the outcome in a response, with the code of a JSON-RPC error as sent."""
     try:
         return Outcome(bytes(decode_result(text, request_id)))
-    except ServiceError as error:
+    except Failure as failure:
         sent = fields.Picker(["error.code"])(bytes(text))[0]
-        return Outcome(error=error, code="" if sent is None else bytes(sent).decode())
+        code, limited = "" if sent is None else bytes(sent).decode(), failure.meaning.rate_limited
+        return Outcome(error=failure.error, code=code, skipped=limited)

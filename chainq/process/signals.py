@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from chainq import errors
 
-GRACE = 1.0  # seconds for cleaning up, and for computing once the time of a run is over
+GRACE = 0.5  # seconds for cleaning up, and for computing once the time of a run is over
 READER = 3.0  # seconds for a write under way after a signal: a slow reader takes the rest in them, others have stalled
 MOMENT = 0.01  # seconds until a signal that came during an import is raised
 OVERDUE = signal.SIGALRM

@@ -1,7 +1,6 @@
 """Threads that work concurrently and pass results to the thread that waits for them."""
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -64,35 +63,6 @@ class Pool(Generic[K]):
                 outcome = error
             self._done.put((token, outcome))
             del task, work, outcome
-
-
-class Slots:
-    """At most `size` threads are in it at a time, in the order in which they came. Use it as a context.
-
-    A `threading.Semaphore` lets in a thread that comes again before one that it has woken up: of requests that wait for
-    their turn, later ones would be sent first, and the first rows come last.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._free = size
-        self._waiting: deque[object] = deque()
-        self._changed = threading.Condition()
-
-    def __enter__(self) -> None:
-        turn = object()
-        with self._changed:
-            self._waiting.append(turn)
-            try:
-                self._changed.wait_for(lambda: self._free and self._waiting[0] is turn)
-                self._free -= 1
-            finally:
-                self._waiting.remove(turn)
-                self._changed.notify_all()
-
-    def __exit__(self, *_: object) -> None:
-        with self._changed:
-            self._free += 1
-            self._changed.notify_all()
 
 
 def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> Iterator[T]:

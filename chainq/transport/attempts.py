@@ -6,8 +6,8 @@ Source: docs/protocol.md, "Rate limits": a window of a minute for each client ad
 import math
 import random
 import threading
+import time
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from chainq import tuning
@@ -15,8 +15,6 @@ from chainq.defaults import PATIENCE
 from chainq.errors import OverdueError, overdue
 from chainq.transport.base import ServiceOptions
 from chainq.transport.failures import Failure
-
-Now = Callable[[], float]
 
 
 @dataclass
@@ -38,12 +36,10 @@ class RateLimiter:
 
     Then calls are spaced for as long as the longest wait. Of two runs that share a limit, one would otherwise use up
     each new window while the other waits, and that one would give up.
-
-    `now`: the time, as `time.monotonic`.
     """
 
-    def __init__(self, rate: float | None, now: Now) -> None:
-        self._spacing, self._now = 1 / rate if rate else 0.0, now
+    def __init__(self, rate: float | None) -> None:
+        self._spacing = 1 / rate if rate else 0.0
         self._lock = threading.Lock()
         self._next_at = 0.0  # when `rate` (a token bucket that holds one token) allows the next request
         self._methods: defaultdict[str, _Method] = defaultdict(_Method)
@@ -51,7 +47,7 @@ class RateLimiter:
     def turn(self) -> float:
         """Take the next turn by `rate`, and return the seconds until then."""
         with self._lock:
-            now = self._now()
+            now = time.monotonic()
             turn = max(now, self._next_at)
             self._next_at = turn + self._spacing
         return turn - now
@@ -59,7 +55,7 @@ class RateLimiter:
     def wait(self, name: str) -> float:
         """Return the seconds until a request of this method may be sent; if that is 0, it counts as sent."""
         with self._lock:
-            now, method = self._now(), self._methods[name]
+            now, method = time.monotonic(), self._methods[name]
             due = max(method.open_at, method.next_at)
             if due <= now < method.open_at + tuning.REFUSED[-1]:
                 method.next_at = now + tuning.SPACING
@@ -68,7 +64,7 @@ class RateLimiter:
     def refused(self, name: str, retry_after: float = 0.0) -> float | None:
         """Record a refusal. Return the seconds until the method may be called again, None when PATIENCE is used up."""
         with self._lock:
-            now, method = self._now(), self._methods[name]
+            now, method = time.monotonic(), self._methods[name]
             if now < method.open_at:  # sent before the refusal that counted
                 return method.open_at - now
             left = PATIENCE - method.waited
@@ -87,7 +83,7 @@ class RateLimiter:
         """
         with self._lock:
             method = self._methods[name]
-            method.open_at = max(method.open_at, self._now() + seconds)
+            method.open_at = max(method.open_at, time.monotonic() + seconds)
 
     def succeeded(self, name: str) -> None:
         """Record that a call of the method got a response."""
@@ -103,8 +99,8 @@ class Attempts:
     are to be no retries at all.
     """
 
-    def __init__(self, options: ServiceOptions, limiter: RateLimiter, now: Now, method: str, divisible: bool) -> None:
-        self._options, self._limiter, self._now = options, limiter, now
+    def __init__(self, options: ServiceOptions, limiter: RateLimiter, method: str, divisible: bool) -> None:
+        self._options, self._limiter = options, limiter
         self.method, self.divisible = method, divisible
         self.made = self._failures = self._timeouts = 0
         self._waited = 0.0
@@ -112,13 +108,13 @@ class Attempts:
     def begin(self) -> float:
         """Count an attempt, and return its deadline by `time.monotonic`. Raises OverdueError if the run has none."""
         self.made += 1
-        return self._now() + min(self._options.seconds, self.left())
+        return time.monotonic() + min(self._options.seconds, self.left())
 
     def left(self) -> float:
         """Return the seconds left for the run. Raises OverdueError if there are none."""
         if self._options.until is None:
             return math.inf
-        if (left := self._options.until - self._now()) <= 0:
+        if (left := self._options.until - time.monotonic()) <= 0:
             raise OverdueError(overdue(self._options.deadline))
         return left
 

@@ -10,9 +10,8 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chainq.errors import ChainqError, OverdueError, ResponseError, ServiceError, TooHeavyError, UsageError
+from chainq.errors import ChainqError, OverdueError, ResponseError, TooHeavyError, UsageError
 from chainq.process import Closing
-from chainq.process.threads import Slots
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
 from chainq.transport.attempts import Attempts, RateLimiter
@@ -28,7 +27,7 @@ class Connection(Closing):
     """Calls one service, from any number of threads. Use it as a context, or `close` it.
 
     `report` is given every attempt, from the thread that made it. `transport`: instead of the network. `observe` is
-    given every response, and may end the call by raising a ChainqError. `now`: the time, as `time.monotonic`.
+    given every response, and may end the call by raising a ChainqError.
     """
 
     def __init__(
@@ -38,16 +37,15 @@ class Connection(Closing):
         *,
         transport: Transport | None = None,
         observe: Callable[[Response], None] = lambda _: None,
-        now: Callable[[], float] = time.monotonic,
     ) -> None:
         local = transport is not None and "://" not in options.url  # a folder, whose name no message may lose
         keep_secret("" if local else options.url, options.headers)
         self._url = mask_url(options.url) if "://" in options.url else ""  # for messages; empty for a folder or demo:
         self._options, self._report, self._transport, self._observe = options, report, transport, observe
-        self._now, self._lock, self._ids = now, threading.Lock(), itertools.count(1)
-        self._limiter = RateLimiter(options.rate, now)
+        self._lock, self._ids = threading.Lock(), itertools.count(1)
+        self._limiter = RateLimiter(options.rate)
         self._stop = threading.Event()
-        self._slots = Slots(options.concurrency)
+        self._slots = threading.Semaphore(options.concurrency)
         # Workers of an export share the id of the run, and each counts its own requests.
         self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
         self._known = False  # whether the server is a service: it has sent JSON-RPC
@@ -62,8 +60,8 @@ class Connection(Closing):
 
     def allow_last(self, seconds: float) -> None:
         """Allow the last calls of a run that was told to end so many seconds; they wait for no other call."""
-        self._options = self._options._replace(until=self._now() + seconds)
-        self._slots = Slots(self._options.concurrency)
+        self._options = self._options._replace(until=time.monotonic() + seconds)
+        self._slots = threading.Semaphore(self._options.concurrency)
 
     @property
     def closed(self) -> bool:
@@ -94,7 +92,7 @@ class Connection(Closing):
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         report = Report(method, where, purpose=purpose)
-        attempts = Attempts(self._options, self._limiter, self._now, method, divisible)
+        attempts = Attempts(self._options, self._limiter, method, divisible)
         while True:
             with self._slots:
                 self.check_open()
@@ -117,7 +115,7 @@ class Connection(Closing):
 
     def _attempt(self, report: Report, params: Any, decode: Decode[T], attempts: Attempts) -> T:
         """Make one attempt of a call, and report it. Raises Failure, with the URL in the message of its error."""
-        number, began = next(self._ids), self._now()
+        number, began = next(self._ids), time.monotonic()
         report = report._replace(call=number, request_id=f"{self._run}-{number}")
         response: Response | None = None
         try:
@@ -128,7 +126,7 @@ class Connection(Closing):
             report = report._replace(outcome="ok", rows=len(result) if isinstance(result, list) else None)
             return result
         except (Failure, ChainqError) as raised:
-            self._known |= isinstance(raised, ServiceError)
+            self._known |= response is not None and isinstance(raised, Failure)  # an error of JSON-RPC
             failure = self._failure(raised, 200 if response is None else response.status, attempts)
             report = report._replace(
                 outcome=failure.error.message,
@@ -138,7 +136,7 @@ class Connection(Closing):
             )
             raise failure from None
         finally:
-            self._report(report._replace(seconds=self._now() - began, attempt=attempts.made))
+            self._report(report._replace(seconds=time.monotonic() - began, attempt=attempts.made))
 
     def _exchange(self, body: bytes, request_id: str, attempts: Attempts) -> Response:
         """Return a response that is, or may be, JSON-RPC. Raises Failure, and what `observe` raises."""

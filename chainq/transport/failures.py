@@ -147,12 +147,6 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
     table: str = ""
 
 
-class PassingError(errors.ServiceError):
-    """The service returned an error that another attempt may not meet. Never leaves the transport."""
-
-    meaning = DOWN
-
-
 class Failure(Exception):  # noqa: N818  # never leaves the transport
     """One attempt failed.
 
@@ -166,24 +160,22 @@ class Failure(Exception):  # noqa: N818  # never leaves the transport
         self.wait: float | None = None
 
 
-def _failure(meaning: Meaning, message: str, retry_after: float = 0.0) -> Failure:
-    return Failure(meaning.error(message, meaning.hint), meaning, retry_after)
+def _failure(meaning: Meaning, message: str, *, code: str = "", retry_after: float = 0.0) -> Failure:
+    error = meaning.error(message, meaning.hint)
+    if isinstance(error, errors.ServiceError):
+        error.code = code
+    return Failure(error, meaning, retry_after)
 
 
-def of_error(code: str, message: str, data: bytes = b"") -> errors.ServiceError:
-    """Return the ServiceError of a JSON-RPC error (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
+def of_error(code: str, message: str, data: bytes = b"") -> Failure:
+    """Return what a JSON-RPC error means (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(message, 120)}"
     with contextlib.suppress(msgspec.DecodeError):
         lacking = code in (str(INCOMPLETE), str(NO_TABLE))
         if lacking and (found := msgspec.json.decode(data, type=Incomplete)).incomplete:
             hint, table = "have what is missing exported there", excerpt(found.table, 40)
-            return errors.LackingError(text, hint, code=code, first=found.first, table=table)
-    meaning = _meaning(f"error {code}", message)
-    if not meaning.again:
-        return errors.TooHeavyError(text, code=code) if meaning is TOO_HEAVY else errors.ServiceError(text, code=code)
-    error = PassingError(text, code=code)
-    error.meaning = meaning
-    return error
+            return Failure(errors.LackingError(text, hint, code=code, first=found.first, table=table))
+    return _failure(_meaning(f"error {code}", message), text, code=code)
 
 
 def is_unknown_method(code: str) -> bool:
@@ -199,21 +191,19 @@ def is_misunderstood(code: str, message: str) -> bool:
     return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
-def of_raised(error: Failure | errors.ChainqError, status: int, *, divisible: bool) -> Failure:
+def of_raised(raised: Failure | errors.ChainqError, status: int, *, divisible: bool) -> Failure:
     """Return what an error means that was raised for a response with HTTP status `status`, or before there was one.
 
     If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
     """
-    if isinstance(error, Failure):
-        return error
-    if isinstance(error, errors.BrokenBodyError):
-        return Failure(error, BROKEN)
-    if isinstance(error, errors.TooHeavyError):
-        return Failure(error, FINAL if divisible or not error.code else DOWN)
-    if isinstance(error, PassingError):
-        return _failure(error.meaning, error.message)
-    final = not isinstance(error, errors.ServiceError) or status < 500 or error.code in _PROTOCOL
-    return Failure(error) if final else _failure(DOWN, error.message)
+    if isinstance(raised, errors.ChainqError):
+        return Failure(raised, BROKEN if isinstance(raised, errors.BrokenBodyError) else FINAL)
+    code = getattr(raised.error, "code", "")
+    if raised.meaning is TOO_HEAVY and not divisible and code != "HTTP 413":
+        raised.meaning = DOWN
+    if raised.meaning is REFUSED and status >= 500 and code not in _PROTOCOL:
+        return _failure(DOWN, raised.error.message)
+    return raised
 
 
 def shown(body: bytes | memoryview, length: int = 80) -> str:
@@ -251,10 +241,7 @@ def _of_status(response: Response) -> Failure:
         said = f", a redirect to {target}, which chainq does not follow"
     else:
         said = f": {shown(response.body, 120)}" if response.body.strip() else ""
-    failure = _failure(_meaning(message), message + said, retry_after(response))
-    if isinstance(failure.error, errors.ServiceError):
-        failure.error.code = message
-    return failure
+    return _failure(_meaning(message), message + said, code=message, retry_after=retry_after(response))
 
 
 def _is_error(body: bytes) -> bool:

@@ -9,10 +9,10 @@ import msgspec
 import orjson
 from msgspec import UNSET, Raw, UnsetType
 
-from chainq.errors import BrokenBodyError, ResponseError, ServiceError
+from chainq.errors import BrokenBodyError, ResponseError
 from chainq.rows import fields, raw_json
 from chainq.text.sanitize import excerpt
-from chainq.transport.failures import of_error, shown
+from chainq.transport.failures import Failure, of_error, shown
 
 _MIXED = "a cache or proxy before the server may return the response to another request"
 
@@ -40,7 +40,7 @@ def decode_rows(text: memoryview, call_id: int) -> list[Raw]:
     """Return the rows of a response whose `result` is an array of objects. `text` is compact, and rows refer to it.
 
     Of a member that an object has twice the last counts: RFC 8259, section 4, leaves it to the reader.
-    Raises ServiceError, TooHeavyError, ResponseError or BrokenBodyError, as all of these do.
+    Raises Failure for an error of JSON-RPC, ResponseError or BrokenBodyError, as all of these do.
     """
     return raw_json.check_objects(decode_array(text, call_id))
 
@@ -74,7 +74,7 @@ def items_of(result: Raw) -> list[Raw]:
 def decode_result(text: memoryview, call_id: int) -> Raw:
     """Return the `result` of a response. `text` is compact, and the result refers to it.
 
-    Raises ServiceError, TooHeavyError, ResponseError or BrokenBodyError.
+    Raises Failure, ResponseError or BrokenBodyError.
     """
     try:
         envelope = raw_json.members(text)
@@ -111,10 +111,10 @@ def _not_json(body: bytes | memoryview) -> BrokenBodyError:
     return BrokenBodyError(f"response is not a JSON object, or ends early: {shown(body) or 'it is empty'}")
 
 
-def _error(error: bytes) -> ServiceError:
+def _error(error: bytes) -> Failure:
     try:
         members = raw_json.members(error)
     except ValueError:
-        return ServiceError(f"the service returned an error: {excerpt(error.decode())}")
+        return of_error("", error.decode())
     code, message = (fields.text_of(members.get(name)) for name in ("code", "message"))
     return of_error(code, message, bytes(members.get("data", b"")))

@@ -38,8 +38,8 @@ class FakeClock(threading.Event):
 def connected(
     transport: "FakeTransport", clock: FakeClock, report: Callable[[Report], None] = lambda _: None, **options: Any
 ) -> Connection:
-    """A connection over a transport, by that clock."""
-    connection = Connection(ServiceOptions(URL, **options), report, transport=transport, now=clock.monotonic)
+    """A connection over a transport, whose waits move that clock on."""
+    connection = Connection(ServiceOptions(URL, **options), report, transport=transport)
     connection._stop = clock
     return connection
 
@@ -107,7 +107,10 @@ def page(status: int, retry_after: str | None = None) -> Response:
 def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
     """A clock of the test's own; jitter draws its upper bound."""
     monkeypatch.setattr("chainq.transport.attempts.random.uniform", lambda _, high: high)
-    return FakeClock()
+    made = FakeClock()
+    for module in ("attempts", "connection"):
+        monkeypatch.setattr(f"chainq.transport.{module}.time", made)
+    return made
 
 
 Connect = Callable[..., Connection]

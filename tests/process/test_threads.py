@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from chainq.process.threads import Pool, Slots, in_order
+from chainq.process.threads import Pool, in_order
 from harness.program import LONGEST
 
 
@@ -27,25 +27,6 @@ def test_results_come_in_the_order_of_the_jobs() -> None:
         return 2
 
     assert list(in_order(2, iter([first, other]), 2)) == [1, 2]
-
-
-def test_a_slot_goes_to_who_waited_longest() -> None:
-    """Also where the thread that had it comes again before the one that waits has woken up."""
-    slots, order = Slots(1), list[int]()
-
-    def other() -> None:
-        with slots:
-            order.append(1)
-
-    with slots:
-        waiting = threading.Thread(target=other)
-        waiting.start()
-        while not slots._waiting:
-            pass
-    with slots:
-        order.append(2)
-    waiting.join(LONGEST)
-    assert order == [1, 2]
 
 
 def test_an_error_is_raised_when_its_turn_comes() -> None:

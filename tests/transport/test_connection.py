@@ -1,10 +1,10 @@
 """Calls over a transport: what is sent, how many at a time, what is reported, and what stays secret."""
 
-import sys
 import threading
 
 import pytest
 
+from chainq.transport.attempts import Attempts
 from chainq.transport.base import ExchangeError, Report, Request, Response, Stopped
 from harness.calls import Connect, FakeClock, FakeTransport, Outcome, call, connected, envelope, ok, page
 from harness.program import LONGEST
@@ -89,17 +89,18 @@ def test_closing_ends_calls(outcome: Outcome, retries: int, connect: Connect) ->
     assert len(transport.requests) == 1
 
 
-def test_a_call_that_begins_while_the_connection_is_closed_sends_nothing() -> None:
+def test_a_call_that_begins_while_the_connection_is_closed_sends_nothing(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Closing may come between the last look at whether a call may go on, and the request."""
-    transport = FakeTransport()
+    transport, begin = FakeTransport(), Attempts.begin
 
-    class Closing(FakeClock):
-        def monotonic(self) -> float:
-            if sys._getframe(1).f_code.co_name == "begin":
-                connection.close()
-            return super().monotonic()
+    def closing(attempts: Attempts) -> float:
+        connection.close()
+        return begin(attempts)
 
-    connection = connected(transport, Closing())
+    monkeypatch.setattr(Attempts, "begin", closing)
+    connection = connect(transport)
     with pytest.raises(Stopped):
         call(connection)
     assert transport.requests == []

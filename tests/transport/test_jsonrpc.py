@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.errors import BrokenBodyError, ExitCode, ResponseError, ServiceError
+from chainq.errors import BrokenBodyError, ExitCode, ResponseError
 from chainq.transport import jsonrpc
+from chainq.transport.failures import Failure
 from harness.readings import readings
 
 PIECE = 128 * 2**10  # bytes
@@ -117,21 +118,21 @@ def test_long_answers_are_looked_at_to_their_end(at: int) -> None:
 def test_an_export_says_that_it_lacks_rows(data: str, code: ExitCode) -> None:
     """By code and data: other servers may use the code for something else."""
     body = f'{{"jsonrpc":"2.0","id":7,"error":{{"code":-32001,"message":"no heights 5-9","data":{data}}}}}'
-    with pytest.raises(ServiceError, match="heights 5-9") as caught:
+    with pytest.raises(Failure, match="heights 5-9") as caught:
         decode_rows(body.encode(), 7)
-    assert caught.value.exit_code is code
+    assert caught.value.error.exit_code is code
 
 
 @pytest.mark.parametrize("error", ['"down"', "5", "[]", "{}", '{"code":{"x":1}}', '{"message":"\\u001b[2J"}'])
 def test_an_error_of_any_shape_is_an_error(error: str) -> None:
     """An error member is told whatever it holds, on one harmless line; the id may be null with it."""
     for id_ in ("7", "null"):
-        with pytest.raises(ServiceError) as caught:
+        with pytest.raises(Failure) as caught:
             decode_result(f'{{"jsonrpc":"2.0","id":{id_},"error":{error}}}'.encode(), 7)
         assert str(caught.value).isprintable()
 
 
 def test_a_long_message_loses_its_middle() -> None:
     """What happened is often said at the end."""
-    with pytest.raises(ServiceError, match=r"^the service returned error 1: first .*….* last$"):
+    with pytest.raises(Failure, match=r"^the service returned error 1: first .*….* last$"):
         decode_rows(failure("1", f"first {'x' * 5000} last"), 7)

@@ -7,7 +7,6 @@ from email.utils import formatdate
 import pytest
 
 from chainq.errors import UnreachableError
-from chainq.process.threads import Slots
 from chainq.transport.attempts import RateLimiter
 from chainq.transport.base import Request, Response
 from harness.calls import Connect, FakeClock, FakeTransport, call, failure, ok, page
@@ -64,7 +63,7 @@ def test_patience_is_the_methods_and_not_the_calls(connect: Connect, clock: Fake
 
 def test_refusals_of_calls_under_way_count_once(clock: FakeClock) -> None:
     """Eight calls that are refused at one time are one refusal; a late one does not push the next call back."""
-    limiter, began = RateLimiter(None, clock.monotonic), clock.now
+    limiter, began = RateLimiter(None), clock.now
     assert limiter.refused("m") == 1
     clock.now = began + 0.5
     assert [limiter.refused("m") for _ in range(7)] == [0.5] * 7
@@ -75,7 +74,7 @@ def test_refusals_of_calls_under_way_count_once(clock: FakeClock) -> None:
 
 def test_a_refusal_to_another_process_holds_a_method_back(clock: FakeClock) -> None:
     """No call until then; refusals of calls under way do not count; then calls are spaced, and patience is whole."""
-    limiter, began = RateLimiter(None, clock.monotonic), clock.now
+    limiter, began = RateLimiter(None), clock.now
     limiter.hold_back("m", 3.0)
     assert limiter.wait("other") == 0
     clock.now = began + 1
@@ -94,20 +93,20 @@ def test_a_refusal_to_another_process_holds_a_method_back(clock: FakeClock) -> N
 @pytest.mark.parametrize("latency", [0.01, 0.05, 0.4])
 @pytest.mark.parametrize("offset", [0.0, 3.7, 9.9, 31.0])
 @pytest.mark.parametrize("limit", [20, 200])
-def test_two_runs_share_a_limit_and_both_end_well(limit: int, offset: float, latency: float) -> None:
+def test_two_runs_share_a_limit_and_both_end_well(limit: int, offset: float, latency: float, clock: FakeClock) -> None:
     """Neither takes all of each new window, so neither is refused for two minutes; little of a window stays unused."""
     calls = 5 * limit
-    ended = simulate(limit, offset, latency, calls)
+    ended = simulate(clock, limit, offset, latency, calls)
     assert max(ended) <= 60 * 2 * calls / limit + 2 * 60
 
 
-def simulate(limit: int, offset: float, latency: float, calls: int) -> list[float]:
+def simulate(clock: FakeClock, limit: int, offset: float, latency: float, calls: int) -> list[float]:
     """Two runs of eight threads, the second `offset` seconds later: when each has made its calls.
 
     The service allows `limit` calls in a window of a minute, which begins with a call and is not moved by refusals.
     """
-    clock, left, ended = FakeClock(), [calls, calls], [0.0, 0.0]
-    limiters = [RateLimiter(None, clock.monotonic) for _ in left]
+    left, ended = [calls, calls], [0.0, 0.0]
+    limiters = [RateLimiter(None) for _ in left]
     opened, used = float("-inf"), 0
     threads = [(run * offset, number, run, False) for number in range(16) for run in (number % 2,)]
     heapq.heapify(threads)
@@ -172,9 +171,10 @@ def test_a_far_retry_after_is_not_waited_for_without_end(connect: Connect, clock
     assert clock.waits == []
 
 
-def test_429_holds_back_all_calls_of_that_method_and_no_other(clock: FakeClock) -> None:
+@pytest.mark.usefixtures("clock")
+def test_429_holds_back_all_calls_of_that_method_and_no_other() -> None:
     """While one call waits after a 429, another of the same method waits too, and one of another method does not."""
-    limiter = RateLimiter(None, clock.monotonic)
+    limiter = RateLimiter(None)
     assert limiter.refused("m", 20) == 20
     assert (limiter.wait("other"), limiter.wait("m")) == (0, 20)
 
@@ -191,11 +191,11 @@ def test_a_429_is_known_before_another_call_gets_the_slot(connect: Connect, cloc
     transport = FakeTransport(refuse)
     connection = connect(transport, concurrency=1)
 
-    class Watched(Slots):
-        def __enter__(self) -> None:
+    class Watched(threading.Semaphore):
+        def __enter__(self, blocking: bool = True, timeout: float | None = None) -> bool:
             if first_sent.is_set():
                 second_waits.set()
-            super().__enter__()
+            return self.acquire(blocking, timeout)
 
     connection._slots = Watched(1)
     threads = [threading.Thread(target=call, args=(connection,)) for _ in range(2)]
@@ -218,7 +218,7 @@ def test_rate_spaces_requests(connect: Connect, clock: FakeClock) -> None:
 
 def test_calls_are_sent_in_the_order_in_which_they_came(clock: FakeClock) -> None:
     """By --rate, one that comes at the moment when the next may be sent does not overtake those that wait."""
-    limiter = RateLimiter(4, clock.monotonic)
+    limiter = RateLimiter(4)
     assert [limiter.turn() for _ in range(3)] == [0, 0.25, 0.5]
     clock.now += 0.25
     assert limiter.turn() == 0.5
