@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from chainq.catalog.columns import members
-from chainq.catalog.methods import BY_COMMAND, Kind
+from chainq.catalog.methods import BY_COMMAND, Kind, Shape
 from chainq.catalog.owned import BALANCE, COMMAND, listed
 from chainq.cli.output import on_terminal
 from chainq.sinks.open import open_sink
@@ -21,7 +21,8 @@ def list_columns(command: str) -> None:
         rows.append((f"{column.path}{' *' * bool(column.brief)}", note))
         inside = [f"{column.path}[]"] if column.type == "array of string" else members(column.path)
         rows += [(path, "") for path in inside if column.kind is Kind.DATA]
-    _print(rows, f"\n* shown {method.starred}\n")
+    several = " of several rows" * (method.shape is not Shape.ROWS)  # a table of one row shows all
+    _print(rows, f"\n* shown in a table{several} by default\n")
 
 
 def list_faults() -> None:
