@@ -112,11 +112,6 @@ class Method(NamedTuple):
         """Return the columns that --columns takes."""
         return self.sent + self.derived
 
-    @property
-    def starred(self) -> str:
-        """Return when only columns with a place (`brief`) are shown: one object shows all."""
-        return f"in a table{' of several rows' * (self.shape is not Shape.ROWS)} by default"
-
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
         return next((p for p in self.params if p.role is role), None)
@@ -154,12 +149,8 @@ class Method(NamedTuple):
     @property
     def limits(self) -> str:
         """Return the documented limits in words, for help."""
-        words = []
-        if self.max_heights:
-            words.append(f"{self.max_heights} heights per request")
-        if self.page_size_max:
-            words.append(f"{self.page_size_max} rows per request")
-        return ", ".join(words) or "none documented"
+        most = ((self.max_heights, "heights"), (self.page_size_max, "rows"))
+        return ", ".join(f"{number} {what} per request" for number, what in most if number) or "none documented"
 
 
 def height_of(method: Method) -> str | None:

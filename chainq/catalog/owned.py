@@ -8,20 +8,10 @@ from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 COMMAND = "owned"
 OWNER = Column("owner", "string", "address of the view key; in a table if there are several", Kind.ID)
 PLAINTEXT = Column("plaintext", "string", "the decrypted record, with --decrypt", Kind.TEXT)
-RECORD_NAME = Column(
-    "record_name",
-    "null or string",
-    "name of the record, if its commitment was recomputed, with --decrypt",
-    Kind.TEXT,
-)
+RECORD_NAME = Column("record_name", "null or string", "its name, if its commitment is true, with --decrypt", Kind.TEXT)
 SENDER = Column("sender", "null or string", "address that made the record, with --decrypt", Kind.ID)
 PLAINTEXT_JSON = Column("plaintext_json", "null or object", "members of the record, with --decrypt", Kind.DATA)
-AMOUNT = Column(
-    "amount",
-    "null or string",
-    "what it amounts to, in the smallest unit, as text that no tool rounds; with its unit in a table",
-    Kind.NUMBER,
-)
+AMOUNT = Column("amount", "null or string", "in the smallest unit; with its unit in a table", Kind.NUMBER)
 TOKEN = Column("token_id", "null or string", "token of the record, null without one", Kind.ID)
 _SPENDS = ", with --spent or --unspent"
 SPENT_HEIGHT = Column("spent_height", "null or number", "height of the block that spends it" + _SPENDS, Kind.HEIGHT)
@@ -95,9 +85,7 @@ _TOTALS = (
     Column("program_id", "string", "program of the records", Kind.TEXT, brief=1),
     Column("token_id", "null or string", "their token, null without one", Kind.ID, brief=7),
     Column("records", "number", "records received", Kind.NUMBER, brief=5),
-    Column(
-        "received", "null or string", "their sum, in the smallest unit; with its unit in a table", Kind.NUMBER, brief=5
-    ),
+    Column("received", "null or string", "their sum, in the smallest unit", Kind.NUMBER, brief=5),
     Column("unspent_records", "number", "records that are not spent", Kind.NUMBER, brief=4),
     Column("unspent", "null or string", "their sum, as above", Kind.NUMBER, brief=3),
 )

@@ -8,7 +8,7 @@ import msgspec
 from chainq.catalog import identifiers
 from chainq.catalog.columns import members
 from chainq.catalog.dialects import AUTO
-from chainq.catalog.methods import BY_COMMAND, Kind
+from chainq.catalog.methods import BY_COMMAND, Kind, Shape
 from chainq.catalog.owned import BALANCE, COMMAND, listed
 from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color, write
@@ -90,7 +90,8 @@ def list_columns(command: str) -> None:
         rows.append((f"{column.path}{' *' * bool(column.brief)}", note))
         inside = [f"{column.path}[]"] if column.type == "array of string" else members(column.path)
         rows += [(path, "") for path in inside if column.kind is Kind.DATA]
-    _print(rows, f"\n* shown {method.starred}\n")
+    several = " of several rows" * (method.shape is not Shape.ROWS)  # a table of one row shows all
+    _print(rows, f"\n* shown in a table{several} by default\n")
 
 
 def list_faults() -> None:

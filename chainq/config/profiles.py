@@ -17,11 +17,12 @@ import msgspec
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS, Names
 from chainq.catalog.methods import BY_NAME
-from chainq.config.values import checked_header, checked_number, from_environment, header
+from chainq.config.values import checked_header, from_environment, header
 from chainq.errors import UsageError
 from chainq.text.sanitize import quoted
 
 _Name = Annotated[str, msgspec.Meta(min_length=1)]
+_Number = Annotated[float, msgspec.Meta(ge=1e-6, le=1e6)]
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="kebab"):
@@ -33,8 +34,8 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
 
     url: str | None = None
     dialect: str | None = None
-    rate: float | None = None
-    timeout: float | None = None
+    rate: _Number | None = None
+    timeout: _Number | None = None
     headers: dict[str, str] = {}
     cert: str | None = None
     lake: str | None = None
@@ -141,9 +142,6 @@ def _checked(found: Profile) -> Profile:
         found = msgspec.structs.replace(found, url=identifiers.url(found.url))
     if found.dialect not in (None, AUTO, *DIALECTS):
         raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
-    for name, number in (("rate", found.rate), ("timeout", found.timeout)):
-        if number is not None:
-            checked_number(name, number)
     for name, text in found.headers.items():
         checked_header(name, text)
     _check_known("methods", found.methods, BY_NAME)

@@ -6,8 +6,8 @@ of each height; `bodies.py` makes full transactions and full blocks; `results.py
 
 from collections.abc import Iterable
 from copy import copy
-from functools import cached_property
-from typing import Any, NamedTuple
+from functools import cached_property, lru_cache
+from typing import Any
 
 from chainq.demo import ids, planted
 from chainq.demo.ids import WORD, mix
@@ -47,22 +47,15 @@ _PER_TRANSACTION = 64  # transition numbers kept for each transaction
 _FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
 
 
-class Keys(NamedTuple):
-    """What makes the values of blocks from height `start` on: a key for each kind of value."""
-
-    start: int
-    block: int
-    transaction: int
-    transition: int
-    record: int
-    other: int
-    owner: int
-    time: int
+Side = tuple[int, int]
+"""The height from which on a seed makes the values of blocks, and that seed."""
+_BLOCK, _TRANSACTION, _TRANSITION, _RECORD, _OTHER, _OWNER, _TIME = range(7)
 
 
-def keys_of(seed: int, start: int = -1) -> Keys:
-    """Return the keys that a seed makes."""
-    return Keys(start, *(mix(seed & WORD, 0x51ED + purpose) for purpose in range(7)))
+@lru_cache(maxsize=256)
+def key_of(seed: int, purpose: int) -> int:
+    """Return what scrambles numbers into values of a kind."""
+    return mix(seed & WORD, 0x51ED + purpose)
 
 
 class Chain:
@@ -86,7 +79,7 @@ class Chain:
         layout, by default that of the sample chain."""
         self.seed, self.tip, self.genesis = seed, tip, genesis
         self.planted, self.tags = planted.PLANTED, planted.TAGS
-        self._sides = [keys_of(seed)]
+        self._sides: list[Side] = [(-1, seed)]
         self._again: int | None = None
         self.layout = layout or sample_layout()
         self.records = self.layout.records
@@ -97,19 +90,19 @@ class Chain:
         """Return the chain after a reorg: other hashes, transactions and records starting at height `at`, but the same
         numbers of them, and no planted record. Another seed makes other blocks."""
         other = copy(self)
-        other._sides = [*(side for side in self._sides if side.start < at), keys_of(self.seed ^ seed, at)]
+        other._sides = [*(side for side in self._sides if side[0] < at), (at, self.seed ^ seed)]
         other.planted = {number: one for number, one in self.planted.items() if number < self.records.before(at)}
         other.tags = {place: tag for place, tag in self.tags.items() if place[0] < at}
         return other
 
-    def keys(self, height: int) -> Keys:
-        """Return what makes the values of a block."""
-        return next(side for side in reversed(self._sides) if height >= side.start)
+    def _key(self, height: int, purpose: int) -> int:
+        """Return what makes the values of a kind of a block."""
+        return key_of(next(seed for start, seed in reversed(self._sides) if height >= start), purpose)
 
     @cached_property
     def addresses(self) -> list[str]:
         """The addresses on the chain. Number 0 is a busy one; number 1 occurs twice in some transactions."""
-        return [ids.ADDRESS.text(mix(number, self._sides[0].owner)) for number in range(ADDRESSES)]
+        return [ids.ADDRESS.text(mix(number, key_of(self.seed, _OWNER))) for number in range(ADDRESSES)]
 
     @cached_property
     def address_numbers(self) -> dict[str, int]:
@@ -119,7 +112,7 @@ class Chain:
     def word(self, height: int, purpose: int, number: int | None = None) -> int:
         """Return a word (64 bits) for values of a block that have no method of their own, or of `number`; `purpose` (a
         small number) makes them differ."""
-        return mix(height if number is None else number, self.keys(height).other + purpose & WORD)
+        return mix(height if number is None else number, self._key(height, _OTHER) + purpose & WORD)
 
     def sealed(self, row: Row) -> Row:
         """Return a row, a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""
@@ -146,7 +139,7 @@ class Chain:
 
     def block_hash(self, height: int) -> str:
         """Return the hash of a block; for -1, the previous hash of block 0."""
-        return ids.BLOCK.text(mix(height, self.keys(height).block) if height >= 0 else 0)
+        return ids.BLOCK.text(mix(height, self._key(height, _BLOCK)) if height >= 0 else 0)
 
     def state_root(self, height: int) -> str:
         """Return the state root that block `height` names as the previous one."""
@@ -154,7 +147,7 @@ class Chain:
 
     def timestamp(self, height: int) -> int:
         """Return the time of a block in seconds since 1970; strictly greater with every height."""
-        return self.genesis + SPACING * height + (mix(height, self.keys(height).time) >> 61 if height else 0)
+        return self.genesis + SPACING * height + (mix(height, self._key(height, _TIME)) >> 61 if height else 0)
 
     def height_at(self, time: float) -> int:
         """Return the height of the newest block at a time in seconds since 1970; -1 before the first one."""
@@ -203,17 +196,18 @@ class Chain:
 
     def transaction_id(self, height: int, index: int) -> str:
         """Return the ID of transaction `index` of a block. It encodes the number of the transaction."""
-        return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self.keys(height).transaction))
+        return ids.TRANSACTION.text(mix(self.transactions.before(height) + index, self._key(height, _TRANSACTION)))
 
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
         """Return height and index of a transaction, decoded from its ID; None if the chain can never have it."""
         word = ids.TRANSACTION.word(transaction_id)
         if word is None:
             return None
-        for side in self._sides:
-            number = ids.unmix(word, side.transaction)
+        for _, seed in self._sides:
+            key = key_of(seed, _TRANSACTION)
+            number = ids.unmix(word, key)
             found = self.transactions.locate(number) if number < 1 << 48 else None
-            if found and self.keys(found[0]) is side:
+            if found and self._key(found[0], _TRANSACTION) == key:
                 return found
         return None
 
@@ -229,7 +223,7 @@ class Chain:
     def transition_word(self, height: int, index: int, call: int) -> int:
         """Return the word from which all values of a transition are derived."""
         number = (self.transactions.before(height) + index) * _PER_TRANSACTION + call
-        return mix(number, self.keys(height).transition)
+        return mix(number, self._key(height, _TRANSITION))
 
     def transaction_rows(self, height: int, indexes: Iterable[int]) -> list[Row]:
         """Return transaction summaries; their `block_id` is the block's row id (docs/protocol.md, "Results")."""
@@ -251,7 +245,7 @@ class Chain:
     def record_text(self, height: int, number: int) -> str:
         """Return the ciphertext of a record of a block; `number`: how many records precede it on the chain."""
         owned = self.planted.get(number)
-        return owned.record_ciphertext if owned else ids.RECORD.text(mix(number, self.keys(height).record))
+        return owned.record_ciphertext if owned else ids.RECORD.text(mix(number, self._key(height, _RECORD)))
 
     def record_rows(self, height: int, positions: Iterable[int]) -> list[Row]:
         """Return the records (docs/reference.md) of a block at these positions, in that order.
@@ -287,7 +281,7 @@ class Chain:
         The nonces are real points and `owner_x` are field elements, but no known view key owns them, except the planted
         records. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
-        key, nonces, rows = self.keys(height).record, planted.nonces(), []
+        key, nonces, rows = self._key(height, _RECORD), planted.nonces(), []
         for number, slot in self._outputs(height, positions):
             word, owned = mix(number, key), self.planted.get(number)
             nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]

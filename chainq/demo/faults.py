@@ -426,9 +426,6 @@ class Faults:
         self._values = dict(self._given)
         self._key = mix(int(self.get("seed", 0)), 0xFA17)
 
-    def __repr__(self) -> str:
-        return f"Faults{self.texts}"
-
     def get(self, name: str, default: Any) -> Any:
         """Return the value of a fault, or the default without it."""
         return self._values.get(name, default)

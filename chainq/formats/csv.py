@@ -39,10 +39,8 @@ class Csv:
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out, self._selected = out, spec.selected
         self._paths = [column.path for column in spec.columns]
-        self._warn, self._unlisted = (
-            few(spec.warn, f"more unknown fields are left out of {self.name}"),
-            unlisted_of(spec),
-        )
+        self._warn = few(spec.warn, f"more unknown fields are left out of {self.name}")
+        self._unlisted = unlisted_of(spec)
         self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
         self._pick = Picker(self._paths, None if spec.selected else self._on_unknown)
         self._sanitize = printable if spec.terminal else str

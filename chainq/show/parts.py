@@ -6,7 +6,7 @@ they look like is in `screens`.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -14,7 +14,7 @@ from msgspec import Raw
 from chainq.catalog import identifiers
 from chainq.catalog.identifiers import TextKind, kind_of, shown
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import IncompleteError, LackingError, NotFoundError, UsageError
+from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
@@ -25,8 +25,6 @@ from chainq.rows.where import Where
 from chainq.text.humanize import counted
 from chainq.text.sanitize import abridged
 
-T = TypeVar("T")
-
 NEWEST = 10  # transactions of an address or of a function
 ADDRESS_BLOCKS = 500_000  # newest blocks in which transactions of an address are looked for
 RECORD_BLOCKS = 1000  # newest blocks in which a record or a block hash is looked for
@@ -35,12 +33,11 @@ PROGRAM_BLOCKS = 100
 
 
 class BlockParts(NamedTuple):
-    """A block: its summary, its full content, and its records, None if the service is an export without them."""
+    """A block: its summary and its full content."""
 
     height: int
     summary: Raw
     block: Raw
-    records: list[Raw] | None
 
 
 class TransactionParts(NamedTuple):
@@ -148,38 +145,27 @@ def _all(batches: Iterator[Batch]) -> list[Raw]:
     return [row for batch in batches for row in batch.rows]
 
 
-def _side_by_side(*jobs: Callable[[], T]) -> list[T]:
+def _side_by_side(*jobs: Job) -> list[list[Raw]]:
     return list(in_order(len(jobs), iter(jobs), len(jobs)))
-
-
-def _if_there(rows: Job) -> list[Raw] | None:
-    """Return the rows of a job, None if the service is an export that has no table of them."""
-    try:
-        return rows()
-    except (IncompleteError, LackingError) as error:
-        if not error.table:
-            raise
-        return None
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
     summary = service.blocks.tip_block() if height is None else None
     at = service.blocks.tip_height() if height is None else height
     heights = HeightRange(at, at + 1)
-    summaries, blocks, records = _side_by_side(
+    summaries, blocks = _side_by_side(
         _lookup(service, "block", at) if summary is None else lambda: [summary],
         _rows(service, "full-blocks", heights),
-        partial(_if_there, _rows(service, "records", heights)),
     )
     if not summaries or not blocks:
         raise NotFoundError(f"block {at} not found")
-    hashes = {text_of(_value(row, "block_hash")) for row in (*summaries, *blocks, *(records or ()))} - {""}
+    hashes = {text_of(_value(row, "block_hash")) for row in (*summaries, *blocks)} - {""}
     if len(hashes) > 1:
         raise IncompleteError(
-            f"block {at}: its summary, its content and its records have different hashes",
+            f"block {at}: its summary and its content have different hashes",
             "there was a reorg, or replicas of the service differ; run the command again",
         )
-    return BlockParts(at, summaries[0], blocks[0], records)
+    return BlockParts(at, summaries[0], blocks[0])
 
 
 def _value(row: Raw, name: str) -> Raw | None:

@@ -59,7 +59,6 @@ class Screen:
             ("targets", plain(f"coinbase {targets[0]}, proof {targets[1]}")),
             ("coinbase", plain(_credits(found.get("coinbase_reward")))),
             ("paid", plain(", ".join(paid))),
-            ("records", plain("" if parts.records is None else f"{len(parts.records):,}")),
         )
         yield from self._transactions("transactions", f"{len(transactions):,}", transactions)
         if aborted:

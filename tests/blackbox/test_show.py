@@ -37,8 +37,8 @@ OBJECTS = {
     str(CHAIN.block_hash(DEFAULT_TIP - 500)): "block",
 }
 MOST_CALLS = {
-    str(HEIGHT): 4,  # block, full block, records, and the look beyond that proves them
-    "latest": 5,  # latest, full block, records, and two looks at the end of the chain
+    str(HEIGHT): 2,  # block, full block
+    "latest": 3,  # latest, full block, and the end of the chain
     TRANSACTIONS[0]: 1,
     "credits.aleo": 9,  # latest, records and transitions, each with its first height and two looks at the end
     ADDRESS: 26,  # latest, the newest references with their proof, and ten transactions
@@ -82,12 +82,10 @@ def test_a_screen_takes_few_calls(name: str, chainq: Program) -> None:
 def test_json_has_the_rows_as_the_service_sent_them(shown: dict[str, Ran], chainq: Program) -> None:
     """One object with the parts; inside it the bytes of the commands for each part."""
     ran = shown[str(HEIGHT)]
-    assert list(json.loads(ran.out)) == ["kind", "height", "summary", "block", "records"]
+    assert list(json.loads(ran.out)) == ["kind", "height", "summary", "block"]
     assert ran.out.count(b"\n") == 1
     assert chainq("block", str(HEIGHT), url="demo:").rows[0] in ran.out
     assert chainq("full-blocks", "--start", str(HEIGHT), "--end", str(HEIGHT + 1), url="demo:").rows[0] in ran.out
-    records = chainq("records", "--start", str(HEIGHT), "--end", str(HEIGHT + 1), url="demo:").rows
-    assert b",".join(records) in ran.out
 
 
 def test_json_of_every_kind_names_it(shown: dict[str, Ran]) -> None:
@@ -151,7 +149,7 @@ def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -
 
 
 def test_a_block_that_contradicts_itself_is_exit_6(chainq: Program) -> None:
-    """Its summary, its content and its records come by different calls, perhaps from different replicas."""
+    """Its summary and its content come by different calls, perhaps from different replicas."""
 
     def answer(request: Any) -> Canned:
         rows: dict[str, list[Any]] = {

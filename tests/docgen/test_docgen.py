@@ -146,7 +146,7 @@ def test_exit_codes_are_all_told() -> None:
 def test_keys_of_a_profile_are_all_told() -> None:
     """Every key that a profile may have is described with its type, and no other."""
     told = {name: text.split(".")[0] for name, text in section("Service and configuration").items()}
-    kinds = {"str": "a string", "float": "a number", "bool": "a boolean", "dict": "a table"}
+    kinds = {"str": "a string", "Annotated": "a number", "bool": "a boolean", "dict": "a table"}
     keys = {
         one.encode_name: kinds[(get_args(one.type)[0] if type(None) in get_args(one.type) else dict).__name__]
         for one in msgspec.structs.fields(profiles.Profile)

@@ -42,7 +42,7 @@ def raw(value: Any) -> Raw:
 def all_parts(rows: list[Raw]) -> list[Parts]:
     heights = HeightRange(0, 5)
     return [
-        BlockParts(3, rows[0], rows[-1], rows),
+        BlockParts(3, rows[0], rows[-1]),
         TransactionParts("at1x", rows[-1]),
         AddressParts("aleo1x", heights, rows),
         ProgramParts("a.aleo", heights, rows, rows),
