@@ -253,12 +253,16 @@ class PagePlan:
             if not first or not last or behind is None or times_of(behind)[:1] == [time]:
                 continue
             if {*map(bytes, (*begun, *first, *last))} <= {*map(bytes, rows)}:
-                if not any(note.endswith(_FROM_BLOCKS) for note in self.notes):
-                    self.notes.append(f"pages are too heavy from block {height} on, so {_FROM_BLOCKS}")
-                end = start + len(rows)  # pages begin close to there, and soon grow again
-                self._size, self._full = min(range(self._size, self._size // 2, -1), key=lambda size: end % size), 0
+                if self._size < self._most:
+                    self._passed(start + len(rows), height)
                 return rows
         return []
+
+    def _passed(self, end: int, height: int) -> None:
+        """Record that a heavy block ends before position `end`: pages begin close to there, and soon grow again."""
+        self._size, self._full = min(range(self._size, self._size // 2, -1), key=lambda size: end % size), 0
+        if not any(note.endswith(_FROM_BLOCKS) for note in self.notes):
+            self.notes.append(f"pages are too heavy from block {height} on, so {_FROM_BLOCKS}")
 
     # Pages
 
