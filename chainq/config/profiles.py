@@ -149,7 +149,7 @@ def _checked(found: Profile) -> Profile:
     """Return a profile whose values are checked beyond their types. Raises UsageError."""
     if found.url is not None:
         found = msgspec.structs.replace(found, url=identifiers.url(found.url))
-    if found.dialect not in (None, AUTO, *DIALECTS):
+    if found.dialect is not None and found.dialect not in (AUTO, *DIALECTS):
         raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
     for name, number in (("rate", found.rate), ("timeout", found.timeout)):
         if number is not None:
