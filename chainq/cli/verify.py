@@ -168,9 +168,9 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
     if word.startswith(("http://", "https://")) or not (":" in word or single or folder):
         raise UsageError(f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder")
     if given.witness or ((given.given_bounds() or given.commands) and not single):
-        raise UsageError("--witness is for a service, --commands and a range are not for an export")
+        raise UsageError("--witness is for a service, --commands, a range and --last are not for an export")
     if given.given_bounds() and not bounds.fixed:
-        raise UsageError("for a file, --start and --end are two heights of at least 0")
+        raise UsageError("a file takes --start and --end, two heights of at least 0, and no other range")
     options = connect.service_options(given)
     compared = given.full or given.sample is not None or (single and hashes is None)
     if single and compared and not completed(options).url:

@@ -58,7 +58,7 @@ class Sheet:
         for at in known[(known < self.heights.start) | (known >= self.heights.end)].tolist():
             self.wrong.append(Finding(at, command, "misplaced", str(self.heights), f"height {at}"))
         if lacking := len(self._at) - len(known):
-            found = f"{lacking} rows without a valid height"
+            found = f"rows without a valid height: {lacking}"
             self.wrong.append(Finding(None, command, "invalid", "a height", found))
         self._held: dict[int, Any] = {}  # the last row group
 
