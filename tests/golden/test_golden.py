@@ -47,6 +47,7 @@ VARYING = (
     (r"\d+ seconds? ago", "N seconds ago"),
     (r"\b\d+y( \d+mo)? old *", "AGE old "),
     (r"retrying in [0-9.]+ s", "retrying in N s"),
+    (r'"id":[0-9]+,"result', '"id":N,"result'),  # of a response that a message repeats
 )
 
 
