@@ -3,6 +3,7 @@
 Fields are named by dotted paths: `header.metadata.height` is `height` in `metadata` in `header`.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -222,7 +223,7 @@ def text_of(value: bytes | Raw | None) -> str:
     sent = bytes(value)
     if sent[:1] != b'"':
         return "" if sent == b"null" else sent.decode()
-    return sent[1:-1].decode() if b"\\" not in sent else msgspec.json.decode(sent, type=str)
+    return sent[1:-1].decode() if b"\\" not in sent else json.loads(sent)
 
 
 def text_or_none(value: Raw | None) -> str | None:

@@ -1,11 +1,13 @@
 """Splits JSON text into its parts without decoding them, so that every digit and escape stays as the server sent it.
 
-A text with half of a surrogate pair is not valid here: UTF-8 cannot hold it, and no chain does. Nothing here depends on
-requests, methods or formats.
+Each function has two ways: msgspec, fast; and the scanner of the standard library, slower, for text that msgspec
+refuses (lone surrogates). Nothing here depends on requests, methods or formats.
 """
 
-from collections.abc import Mapping
-from typing import TypeVar
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -15,6 +17,16 @@ from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
 SPACES = (b" ", b"\n", b"\t", b"\r")  # what JSON allows between tokens (RFC 8259, section 2)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not valid JSON")
+
+
+# Numbers stay text: Python refuses integers of more than 4,300 digits, and a float would lose digits.
+_SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
 
 
 def compact(text: bytes) -> bytes:
@@ -23,25 +35,49 @@ def compact(text: bytes) -> bytes:
         return text
     try:
         return msgspec.json.format(text, indent=-1)
-    except msgspec.DecodeError as error:
-        raise ValueError(str(error)) from None
+    except msgspec.DecodeError:
+        decoded = text.decode()
+        _SCANNER.decode(decoded)
+        return "".join(_TOKEN.findall(decoded)).encode()
+
+
+def _parts(text: str, at: int, close: str) -> Iterator[tuple[str, str]]:
+    """Yield (key, text of the value) of the object or array that opens at `at`; in an array the key is empty."""
+    at = _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]  # the pattern matches the empty string
+    while text[at] != close:
+        key = ""
+        if close == "}":
+            key, at = _SCANNER.raw_decode(text, at)
+            at = _SPACE.match(text, text.index(":", at) + 1).end()  # type: ignore[union-attr]  # as above
+        end = _SCANNER.raw_decode(text, at)[1]
+        yield key, text[at:end]
+        at = _SPACE.match(text, end).end()  # type: ignore[union-attr]  # as above
+        if text[at] == ",":
+            at = _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]  # as above
 
 
 def members(text: bytes | memoryview) -> dict[str, Raw]:
     """Return the members of a JSON object, values as they were sent. Raises ValueError for anything else."""
-    return _decoded(text, dict[str, Raw])
+    found = _decoded(text, dict[str, Raw], "{")
+    return found if isinstance(found, dict) else {key: Raw(value.encode()) for key, value in found}
 
 
 def items(text: bytes | memoryview) -> list[Raw]:
     """Return the items of a JSON array, each as it was sent. Raises ValueError for anything else."""
-    return _decoded(text, list[Raw])
+    found = _decoded(text, list[Raw], "[")
+    return found if isinstance(found, list) else [Raw(value.encode()) for _, value in found]
 
 
-def _decoded(text: bytes | memoryview, kind: type[T]) -> T:
+def _decoded(text: bytes | memoryview, kind: type[T], opening: str) -> T | Iterator[tuple[str, str]]:
+    """Return what msgspec decodes, or the parts of a text that it refuses."""
     try:
         return msgspec.json.decode(text, type=kind)
-    except msgspec.DecodeError as error:
-        raise ValueError(str(error)) from None
+    except msgspec.DecodeError:
+        decoded = bytes(text).decode().lstrip(" \t\n\r")
+        _SCANNER.decode(decoded)
+        if not decoded.startswith(opening):
+            raise ValueError(f"expected a JSON {'object' if opening == '{' else 'array'}") from None
+        return _parts(decoded, 0, "}" if opening == "{" else "]")
 
 
 def is_valid(text: bytes | memoryview) -> bool:

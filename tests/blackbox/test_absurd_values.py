@@ -11,6 +11,7 @@ from harness.examined import Odd
 from harness.jobs import said
 from harness.program import DIALECT, Program
 from harness.services import serving
+from harness.truth import Truth
 from harness.wallet import PUBLISHED, key_file
 
 Row = dict[str, Any]
@@ -94,6 +95,25 @@ def test_a_balance_as_of_a_time_beyond_any_time(digits: int, chainq: Program) ->
             assert ("1" + "0" * digits in ran.err) == (digits == 14)
 
 
+@pytest.mark.parametrize("command", ["blocks", "records"])
+def test_a_hash_that_utf_8_cannot_hold(command: str, chainq: Program, truth: Truth) -> None:
+    """A lone surrogate in the hashes of a chain: the checkpoint holds them all the same, and knows them again."""
+
+    def change(_: str, row: Row) -> None:
+        for name in ("block_hash", "previous_hash"):
+            if name in row:
+                row[name] += "\ud800"
+
+    with altered(change) as url:
+        words = (command, "--start", "5", "--checkpoint", "kept", "-o", "out")
+        said(chainq(*words, "--end", "20", url=url), 0)
+        said(chainq(*words, "--end", "40", url=url), 0)
+        said(chainq(command, "--start", "5", "--follow", "--limit", "30", url=url), 0)
+    rows = (chainq.home / "out").read_bytes().splitlines()
+    assert len(rows) == len(truth.rows(command, 5, 40))
+    assert all("\ud800" in json.loads(row)["block_hash"] for row in rows)
+
+
 def test_numbers_that_outgrow_their_column(chainq: Program) -> None:
     """None is broken into lines: the columns get room, and the last ones are left out if there is none."""
     large = 10**25
@@ -122,7 +142,7 @@ def test_a_value_that_a_parquet_column_cannot_hold(chainq: Program) -> None:
 
     def change(_: str, row: Row) -> None:
         if row.get("height") in ("45", 45):
-            row |= {"cumulative_weight": weight, "new": "\u00e9", "later": [1]}
+            row |= {"cumulative_weight": weight, "a\ud800": "\ud800", "later": [1]}
 
     with altered(change) as url:
         ran = chainq("blocks", "40:50", "-o", "x.parquet", url=url)
@@ -133,7 +153,7 @@ def test_a_value_that_a_parquet_column_cannot_hold(chainq: Program) -> None:
         assert [row["height"] for row in rows] == [*range(40, 50)]
         assert [row["height"] for row in rows if row["cumulative_weight"] is None] == [45]
         found = json.loads(rows[5]["extra"])
-        assert (found["cumulative_weight"], found["new"], found["later"]) == (weight, "\u00e9", [1])
+        assert (found["cumulative_weight"], found["a\ud800"], found["later"]) == (weight, "\ud800", [1])
         assert chainq("verify", "x.parquet", "--full", url=url).code == 0
         ran = chainq("blocks", "40:50", "--columns", "height,cumulative_weight", "-o", "y.parquet", url=url)
         assert (ran.code, ran.err) == (
@@ -147,14 +167,23 @@ def test_a_value_that_a_parquet_column_cannot_hold(chainq: Program) -> None:
         assert files.read_schema(chainq.home / "z.parquet").names == ["height"]
 
 
-def test_a_value_that_utf_8_cannot_hold(chainq: Program) -> None:
-    """A response with half of a surrogate pair is not valid: exit 5 at its height."""
+def test_7_a_value_that_utf_8_cannot_hold(chainq: Program) -> None:
+    """Half of a surrogate pair is exit 7 and named in formats that cannot hold it, and an escape in a table."""
 
     def change(_: str, row: Row) -> None:
         if row.get("height") in ("45", 45):
             row["finalize_root"] += "\ud800"
 
     with altered(change) as url:
-        ran = chainq("block", "45", "--retries", "0", url=url)
-    said(ran, 5, "not JSON")
-    assert ran.out == b""
+        for name in ("csv", "tsv", "text", "parquet"):
+            all_columns = ("--columns", "all") if name == "parquet" else ()
+            ran = chainq("blocks", "40:50", "--format", name, *all_columns, "-o", "out", url=url)
+            said(ran, 7, r"\ud800", "does not fit", "use jsonl")
+            assert "again" not in ran.err
+            assert not (chainq.home / "out").exists()
+        for words in (("--jsonl",), ("--json",), ("--table", "--columns", "height,finalize_root", "--no-trunc")):
+            ran = chainq("blocks", "40:50", *words, url=url)
+            said(ran, 0)
+            assert (ran.out.count(rb"\ud800"), ran.out.count(b"?")) == (1, 0)
+        said(chainq("blocks", "40:50", "--format", "chart", url=url), 0)
+        said(chainq("blocks", "40:50", "--csv", "--columns", "height,timestamp", url=url), 0)

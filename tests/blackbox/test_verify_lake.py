@@ -236,7 +236,7 @@ def test_a_partition_between_two_of_another_chain(program: Program, server: Serv
 
 def test_more_digits_than_any_height(program: Program) -> None:
     """They are read as a height, and refused."""
-    assert "the highest is" in one_line(program("verify", "1" * 5000), 2)
+    assert "invalid height" in one_line(program("verify", "1" * 5000), 2)
 
 
 def test_a_row_whose_height_only_the_service_knows_is_one_finding(

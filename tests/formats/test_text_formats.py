@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.catalog.methods import METHODS, Column
+from chainq.errors import OutputError
 from chainq.formats import registry
 from chainq.formats.protocol import OutputSpec
 from harness.program import ROOT
@@ -34,6 +35,20 @@ def written(name: str, rows: Iterable[str], spec: OutputSpec = SPEC) -> bytes:
     writer.write([Raw(row.encode()) for row in rows])
     writer.close()
     return out.getvalue()
+
+
+@pytest.mark.parametrize("name", ["csv", "tsv", "text"])
+def test_what_utf8_cannot_hold_is_an_error(name: str) -> None:
+    """Half of a surrogate pair is never written as another character; nothing of its batch is written before it."""
+    rows = [Raw(b'{"a":5,"b":{"c":"x"},"d":0}')] * 600
+    odd = Raw(rb'{"a":5,"b":{"c":"<\ud800>"},"d":0}')
+    out = io.BytesIO()
+    writer = registry.load(name)(out, SPEC)
+    writer.write(rows[:2])
+    before = out.getvalue()
+    with pytest.raises(OutputError, match=r"^text with .ud800 does not fit UTF-8; use jsonl, .* leave the column out$"):
+        writer.write([*rows, odd])
+    assert out.getvalue() == before
 
 
 @given(st.lists(st.dictionaries(keys, values, max_size=4), max_size=4))

@@ -33,6 +33,8 @@ STRINGS = [
     '"\\u00e9"',
     '"é 中 \U0001f600"',
     '"\\ud83d\\ude00"',
+    '"\\ud800"',
+    '"\\udfff x"',
     '"a\\"b"',
     '"\\\\"',
     '"\\\\\\""',
@@ -142,16 +144,16 @@ def test_unknown_fields_are_reported_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[1,]", "{,}", "[1 2]", "nul", '"\\x"', "[NaN]", "[01]", "[1] 2", "'a'", "[", '["\\ud800"]']
+    "text", ["", "{", "[1,]", "{,}", "[1 2]", "nul", '"\\x"', "[NaN]", "[01]", "[1] 2", "'a'", "["]
 )
 def test_invalid_json_is_refused(text: str) -> None:
-    """Broken JSON is a ValueError, with white space and without; and so is half of a surrogate pair."""
-    for form in (text, text.replace(",", " , ") + " "):
+    """Broken JSON is a ValueError, with white space and without, beside lone surrogates too."""
+    for form in (text, text.replace(",", " , ") + " ", f'["\\ud800", {text}'):
         with pytest.raises(ValueError, match=r"."):
             items(compact(form.encode()))
 
 
-@pytest.mark.parametrize("text", [b"{}", b"[]", b'"x"', b"5", b"null"])
+@pytest.mark.parametrize("text", [b"{}", b"[]", b'"x"', b"5", b"null", b'{"a": "\\ud800"}', b'["\\ud800"]'])
 def test_items_want_an_array_and_members_an_object(text: bytes) -> None:
     """Any other JSON is a ValueError."""
     for read, start, word in ((items, b"[", "array"), (members, b"{", "object")):
@@ -159,18 +161,20 @@ def test_items_want_an_array_and_members_an_object(text: bytes) -> None:
             read(text)
 
 
+@pytest.mark.parametrize("inner", ["1.10", '"\\ud800"'])
 @pytest.mark.parametrize("depth", [1, 50, 200])
-def test_deep_nesting_is_kept(depth: int) -> None:
+def test_deep_nesting_is_kept(inner: str, depth: int) -> None:
     """Nesting as deep as any block's comes through as it was sent."""
-    tight = "[" * depth + "1.10" + "]" * depth
-    spaced = "[ " * depth + "1.10" + " ]" * depth
+    tight = "[" * depth + inner + "]" * depth
+    spaced = "[ " * depth + inner + " ]" * depth
     assert compact(spaced.encode()) == tight.encode()
     assert [bytes(item) for item in items(tight.encode())] == [tight[1:-1].encode()]
 
 
-def test_nesting_without_end_is_an_error_and_no_crash() -> None:
+@pytest.mark.parametrize("inner", ["1", '"\\ud800"'])
+def test_nesting_without_end_is_an_error_and_no_crash(inner: str) -> None:
     """A text that is nested a hundred thousand deep ends in RecursionError or ValueError, not in the interpreter."""
-    text = "[ " * 100_000 + "1" + "]" * 100_000
+    text = "[ " * 100_000 + inner + "]" * 100_000
     with pytest.raises((RecursionError, ValueError)):
         items(compact(text.encode()))
 
@@ -196,9 +200,10 @@ def test_values(golden: Callable[[Path, str], None]) -> None:
     [
         ("{}", '{"\u00e9":1,"b":"x"}'),
         ('{"a":1.10}', '{"\u00e9":1,"b":"x","a":1.10}'),
+        (r'{"\ud800":{}}', r'{"é":1,"b":"x","\ud800":{}}'),
     ],
 )
 def test_members_before_those_of_a_row(row: str, due: str) -> None:
-    """Other members come first; those of the row stay as they were sent."""
+    """Other members come first; those of the row stay as they were sent, lone surrogates too."""
     found = put_first(Raw(row.encode()), {"é": b"1", "b": Raw(b'"x"')})
     assert bytes(found).decode() == due

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -23,20 +22,13 @@ def test_only_a_file_that_is_appended_to_has_a_length(append: bool, tmp_path: Pa
     assert (tmp_path / "out").read_bytes() == (b"row\n" if append else b"row\nhalf")
 
 
-@pytest.mark.parametrize("there", [False, True])
-@pytest.mark.parametrize(("flags", "reason"), [(0, "permission denied"), (os.ST_RDONLY, "Read-only file system")])
-def test_why_a_file_cannot_be_written(
-    flags: int, reason: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file system that is read-only is told from a missing permission, which a chmod could mend."""
+def test_why_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that may not be written is refused before the first request."""
     file = tmp_path / "out"
-    if there:
-        file.write_bytes(b"old\n")
+    file.write_bytes(b"old\n")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=flags))
-    with pytest.raises(OutputError) as raised:
+    with pytest.raises(OutputError, match=f"^cannot write {file}: permission denied$"):
         open_sink(file)
-    assert str(raised.value) == f"cannot write {file}: {reason}" + ("" if there else f" for its folder {tmp_path}")
 
 
 def test_append_keeps_what_no_checkpoint_recorded(tmp_path: Path) -> None:
