@@ -22,18 +22,18 @@ def test_the_newest_block_is_seconds_old(chainq: Program, server: Servers) -> No
 
 def test_a_server_that_is_started_again_has_the_same_blocks(chainq: Program, server: Servers) -> None:
     """Without `--tip` times and heights are those of the calendar, so a mirror goes on after a restart."""
-    latest = chainq("latest", "--text", url=server("--now"))
+    latest = chainq("latest", "--columns", "height", "--text", url=server("--now"))
     height = latest.out.decode().strip()
     with server.own("--now") as url:
         again = chainq("block", height, "--jsonl", url=url)
     assert again.out == chainq("block", height, "--jsonl", url=server("--now")).out
-    assert int(chainq("latest", "--text", url=server("--now")).out) >= int(height) > 10_000_000
+    assert int(chainq("latest", "--columns", "height", "--text", url=server("--now")).out) >= int(height) > 10_000_000
 
 
 def test_a_server_that_starts_is_waited_for(chainq: Program) -> None:
     """`chainq serve &` and a command in the next line: also if it has yet to listen, and then to make its chain."""
     port = free_port()
-    latest = chainq.start("latest", "--text", url=f"http://127.0.0.1:{port}")
+    latest = chainq.start("latest", "--columns", "height", "--text", url=f"http://127.0.0.1:{port}")
     server = chainq.start("serve", "--sealed", "40", "--port", port)
     try:
         assert finish(latest) == (0, b"39\n", "")
