@@ -160,6 +160,9 @@ class Check:
         """Yield how a table differs from that of the second source, in all columns but row ids. Blocks with another
         hash are one difference: all rows of these heights, which `forked` gets, differ."""
         mine, linked = window.tables[command], rules.method_of(command).linked
+        whose = "witness: " if self._witness else "second source: "
+        for one in rules.doubled(command, second.tables[command]):
+            yield one._replace(found=f"{whose}{one.found}")
         if chosen is not None:
             mine = mine.filter(pa.array(np.isin(rules.heights_of(command, mine), [-1, *chosen])))
         for one in rules.compare(command, mine, second.tables[command], explained=False):

@@ -1,0 +1,40 @@
+"""What `chainq verify` says of a fault, and of what it did not compare: a witness, heights, and files that lack columns."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from chainq.demo.service import Service
+from harness.program import DIALECT, Program, Ran
+from harness.services import serving
+
+pytest.importorskip("numpy")
+pytest.importorskip("pyarrow")
+
+CHAIN = Chain(tip=99)
+
+
+def served(*plants: str, chain: Chain = CHAIN) -> Any:
+    """A server of the chain with these plants."""
+    return serving(Service(chain, Faults(*plants), DIALECT))
+
+
+def findings(ran: Ran) -> list[dict[str, Any]]:
+    return [json.loads(row) for row in ran.rows]
+
+
+def checks(ran: Ran) -> set[tuple[str, int | None, str]]:
+    return {(row["command"], row["height"], row["check"]) for row in findings(ran)}
+
+
+def test_rows_that_the_witness_doubles_are_found(program: Program) -> None:
+    """They are the rows here as well, but not as often."""
+    plants = {"record": 45, "ownership": 48, "transition": 51, "block": 57}
+    with served() as url, served(*(f"doubled-{row}:{height}" for row, height in plants.items())) as other:
+        ran = program("verify", "40:63", "--full", "--witness", other, "--jsonl", url=url)
+    assert ran.code == 6, ran.err
+    assert {(row["check"], row["found"]) for row in findings(ran)} == {("doubled", "witness: 2 times")}
+    assert sorted(row["command"] for row in findings(ran)) == ["blocks", "ownership", "records", "transitions"]
