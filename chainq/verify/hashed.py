@@ -11,6 +11,7 @@ from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.processes import BlockChecks
+from chainq.heights.range import HeightRange
 from chainq.lake.rows import StoredRows
 from chainq.process import Closing
 from chainq.rows.fields import object_of, text_or_none
@@ -77,6 +78,8 @@ class Hashes(Closing):
         """Yield what stays open."""
         if not self._walk.anchored:
             yield "not anchored" + (f" at block {self.anchor.height}" if self.anchor else "")
+        elif self.anchor and self._window and (last := self._window.heights.end) > self.anchor.height + 1:
+            yield f"not anchored: {HeightRange(self.anchor.height + 1, last)}"
         if self._skipped:
             yield f"not checked: {counts(self._skipped.most_common())}"
         yield "fields that no hash binds (docs/hashes.md)"
