@@ -38,3 +38,11 @@ def test_rows_that_the_witness_doubles_are_found(program: Program) -> None:
     assert ran.code == 6, ran.err
     assert {(row["check"], row["found"]) for row in findings(ran)} == {("doubled", "witness: 2 times")}
     assert sorted(row["command"] for row in findings(ran)) == ["blocks", "ownership", "records", "transitions"]
+
+
+def test_heights_above_the_tip_of_the_witness_stay_open(program: Program) -> None:
+    """They are compared with their full blocks only."""
+    with served() as url, served(chain=Chain(tip=49)) as other:
+        ran = program("verify", "40:60", "--full", "--witness", other, url=url)
+    assert ran.code == 0, ran.err
+    assert "\nchainq: open: heights 50-59, above the tip of the witness\n" in ran.err
