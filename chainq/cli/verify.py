@@ -184,6 +184,8 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
         files = open_rows(Path(word), ",".join(given.commands or ()) or None, due, opened)
     else:
         files = ExportFiles(word, config_values.memory(given.max_memory))
+    if hashes is not None:
+        hashes.need(files.columns())
     opens, hint = files.opens(compared=compared), "" if single else REPAIR
     if service is None:
         return Plan(files.heights, files.windows(), Check(), " with each other", opens, hint=hint)

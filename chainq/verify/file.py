@@ -52,6 +52,10 @@ class RowsFile:
             raise UsageError(f"comparing {command} needs the columns {', '.join(names)}")
         return {command: [self.heights]}
 
+    def columns(self) -> dict[str, list[str]]:
+        """Return the columns that it has, by its command."""
+        return {self._sheet.command: self._sheet.names}
+
     def derived(self) -> frozenset[str]:
         """Return the tables that were read off full blocks: none."""
         return frozenset()

@@ -8,7 +8,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.service import Service
-from harness.program import DIALECT, Program, Ran
+from harness.program import DIALECT, Program, Ran, one_line
 from harness.services import serving
 
 pytest.importorskip("numpy")
@@ -46,3 +46,18 @@ def test_heights_above_the_tip_of_the_witness_stay_open(program: Program) -> Non
         ran = program("verify", "40:60", "--full", "--witness", other, url=url)
     assert ran.code == 0, ran.err
     assert "\nchainq: open: heights 50-59, above the tip of the witness\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "columns", "said"),
+    [
+        ("blocks", "height,block_hash,previous_hash", "all columns of blocks; the file lacks previous_state_root, "),
+        ("full-blocks", "block_hash,transactions", "all columns of full-blocks; the file lacks previous_hash, header."),
+        ("records", "record_ciphertext", "the rows of blocks or of full-blocks, and there are none"),
+    ],
+)
+def test_hashes_need_columns(command: str, columns: str, said: str, program: Program) -> None:
+    """A file without what hashes are made of is refused: nothing would be checked."""
+    pytest.importorskip("aleo")
+    assert program(command, "20:22", "-o", "cut.csv", "--columns", columns, url="demo:").code == 0
+    assert f"--hashes needs {said}" in one_line(program("verify", "cut.csv", "--hashes", "-w", "1"), 2)
