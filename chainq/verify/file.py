@@ -72,7 +72,8 @@ class RowsFile:
         lacking = [name for name in self._sheet.due if name not in {*self._sheet.names, *rules.OWN} and compared]
         more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
         columns = [f"columns that the file lacks: {', '.join(lacking[:NAMED])}{more}"] if lacking else []
-        return [*columns, *([] if self._ranged else ["lost first or last heights (--start and --end)"])]
+        order = [] if self._sheet.placed else ["the order of rows, which have no heights"]
+        return [*columns, *order, *([] if self._ranged else ["lost first or last heights (--start and --end)"])]
 
 
 def open_rows(path: Path, command: str | None, heights: HeightRange | None, opened: ExitStack) -> RowsFile:

@@ -1,4 +1,4 @@
-"""What `chainq verify` says of a fault, and of what it did not compare: a witness, heights, and files that lack columns."""
+"""What `chainq verify` says of a fault, and of what it did not compare: heights, columns and the order of rows."""
 
 import json
 from typing import Any
@@ -61,3 +61,21 @@ def test_hashes_need_columns(command: str, columns: str, said: str, program: Pro
     pytest.importorskip("aleo")
     assert program(command, "20:22", "-o", "cut.csv", "--columns", columns, url="demo:").code == 0
     assert f"--hashes needs {said}" in one_line(program("verify", "cut.csv", "--hashes", "-w", "1"), 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "swapped", "heights", "left"),
+    [("transactions", True, "100:101", "the order of rows, which have no heights")],
+)
+def test_what_a_file_does_not_show_stays_open(
+    command: str, swapped: bool, heights: str, left: str, program: Program
+) -> None:
+    """A file without a finding names what was not compared."""
+    start, end = heights.split(":")
+    words = (start,) if command == "transactions" else (heights,)
+    assert program(command, *words, "-o", "open.jsonl", url="demo:").code == 0
+    rows = (program.home / "open.jsonl").read_text("utf-8").splitlines()
+    (program.home / "open.jsonl").write_text("\n".join(rows[::-1] if swapped else rows), "utf-8")
+    ran = program("verify", "open.jsonl", "--start", start, "--end", end, url="demo:")
+    assert (ran.code, ran.out) == (0, b""), ran.err
+    assert f"\nchainq: open: {left}\n" in ran.err
