@@ -14,6 +14,7 @@ from harness.services import serving
 pytest.importorskip("numpy")
 pytest.importorskip("pyarrow")
 
+OWN = "row ids, each database's own: "
 CHAIN = Chain(tip=99)
 
 
@@ -65,7 +66,11 @@ def test_hashes_need_columns(command: str, columns: str, said: str, program: Pro
 
 @pytest.mark.parametrize(
     ("command", "swapped", "heights", "left"),
-    [("transactions", True, "100:101", "the order of rows, which have no heights")],
+    [
+        ("transactions", True, "100:101", f"{OWN}id, block_id; the order of rows, which have no heights"),
+        ("blocks", False, "100:103", f"{OWN}id"),
+        ("full-blocks", False, "100:103", "nothing"),
+    ],
 )
 def test_what_a_file_does_not_show_stays_open(
     command: str, swapped: bool, heights: str, left: str, program: Program
@@ -79,3 +84,14 @@ def test_what_a_file_does_not_show_stays_open(
     ran = program("verify", "open.jsonl", "--start", start, "--end", end, url="demo:")
     assert (ran.code, ran.out) == (0, b""), ran.err
     assert f"\nchainq: open: {left}\n" in ran.err
+
+
+def test_columns_that_a_file_lacks_stay_open(program: Program) -> None:
+    """Only those that the service has values in."""
+    columns = "height,block_hash,previous_hash,round,timestamp,network,proof_target,coinbase_target,cumulative_weight"
+    words = ("100:103", "-o", "cut.csv", "--columns", columns)
+    assert program("blocks", *words, url="demo:").code == 0
+    ran = program("verify", "cut.csv", "--start", "100", "--end", "103", url="demo:")
+    lacking = "previous_state_root, transactions_root, last_coinbase_target, last_coinbase_timestamp, coinbase_reward"
+    lacking = f"{lacking}, finalize_root, ratifications_root, solutions_root"
+    assert ran.err.splitlines()[1] == f"chainq: open: columns that the file lacks: {lacking}"
