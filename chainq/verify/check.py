@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from chainq.catalog.tables import SOURCE
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.rows.block import UNLISTED
 from chainq.verify import rules
 from chainq.verify.explain import BLOCK
@@ -75,16 +76,19 @@ class Check:
         self._last: dict[str, Any] = {}  # the last block, by command
         self._told: set[str] = set()  # IDs with a wrong checksum
         self._unlisted = Unlisted()
+        self._forked = HeightSet()
         self._lacking: dict[str, None] = {}  # columns that only the second source has
 
     def opens(self) -> list[str]:
-        """Return what stays open, in words: columns that the source lacks, and rows that it does not list."""
+        """Return what stays open, in words: columns that the source lacks, rows that it does not list, and rows of
+        heights whose blocks differ."""
         lacking = [*self._lacking]
         further = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
         columns = [f"columns that the file lacks: {', '.join(lacking[:NAMED])}{further}"] if lacking else []
         counts = +self._unlisted.counts
         few = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common(SHOWN))
         more = f", and {len(counts) - SHOWN} more kinds" if len(counts) > SHOWN else ""
+        columns += [f"other rows of {self._forked}, whose blocks differ"] if len(self._forked) else []
         return [*columns, f"transitions that are not listed: {few}{more}"] if few else columns
 
     def findings(
@@ -178,6 +182,8 @@ class Check:
             told = one.check == "missing" and linked  # that a block is missing
             elsewhere = one.check == "unexpected" and one.height is None and chosen is not None  # perhaps
             if told or elsewhere or one.height in forked:
+                if one.height in forked and not linked:
+                    self._forked.add(HeightRange(one.height, one.end or one.height + 1))
                 continue
             if one.height is not None and linked and "block_hash=" in (one.expected or ""):
                 forked.add(one.height)

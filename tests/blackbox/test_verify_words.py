@@ -95,3 +95,18 @@ def test_columns_that_a_file_lacks_stay_open(program: Program) -> None:
     lacking = "previous_state_root, transactions_root, last_coinbase_target, last_coinbase_timestamp, coinbase_reward"
     lacking = f"{lacking}, finalize_root, ratifications_root, solutions_root"
     assert ran.err.splitlines()[1] == f"chainq: open: columns that the file lacks: {lacking}"
+
+
+def test_rows_of_another_network_are_one_finding(program: Program) -> None:
+    """A file of which the service has no row; and an export, whose other rows are not compared where blocks differ."""
+    with served() as url, served(chain=Chain(tip=99, seed=8)) as other:
+        assert program("records", "60:70", "-o", "other.jsonl", url=url).code == 0
+        assert program("export", "blocks", "records", "60:70", "--to", "other", url=url).code == 0
+        of_file = program("verify", "other.jsonl", "--full", "--jsonl", url=other)
+        of_export = program("verify", "other", "--full", "--jsonl", url=other)
+    (found,) = findings(of_file)
+    assert (of_file.code, found["height"], found["check"], found["end"]) == (6, 60, "missing", 70)
+    assert found["found"].endswith(" others: they may be of another network")
+    first, last = (findings(of_export)[at]["height"] for at in (0, -1))
+    assert {(row["command"], row["check"]) for row in findings(of_export)} == {("blocks", "altered")}
+    assert f"; other rows of heights {first}-{last}, whose blocks differ" in of_export.err
