@@ -18,7 +18,7 @@ from chainq.catalog.tables import SOURCE
 from chainq.heights.range import HeightRange, HeightSet
 from chainq.rows.block import UNLISTED
 from chainq.verify import rules
-from chainq.verify.explain import BLOCK
+from chainq.verify.explain import BESIDE, BLOCK
 from chainq.verify.findings import Finding, Window, label
 
 FIRST = {SOURCE.command: 0, "blocks": 1}  # they show where the second source has other blocks
@@ -148,7 +148,11 @@ class Check:
             there = compute.is_in(due["transition_id"], value_set=table["transition_id"].combine_chunks())
             yield from self._lost(due, there)
             due = due.filter(there)
-        yield from rules.compare(command, table, due, explained=True)
+        for one in rules.compare(command, table, due, explained=True):
+            yield one
+            if one.check == "unexpected" and BESIDE in due.column_names:
+                lost = (one.found or "").replace(command, "record")
+                yield Finding(one.height, "records", "missing", lost, "its ownership row")
 
     def _lost(self, due: Any, there: Any) -> Iterator[Finding]:
         """Yield transitions that are missing, if others of all their kinds are `there`."""
