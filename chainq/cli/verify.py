@@ -135,13 +135,14 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     whole = bool(given.full or given.commands)  # who names transactions wants all of them
     listed = None if whole else _drawn(heights, given.sample or LISTS)
     windows = ServiceRows(service, {one: [heights] for one in commands}, listed=listed).windows()
-    second, compared = None, " with their full blocks"
+    second, compared, beyond = None, " with their full blocks", HeightRange(0, 0)
     if witness is not None:
         both = _within_tip(opened.enter_context(witness), heights, reporter, "of the witness ")
         if len(heights) > len(both) == 0:
             raise IncompleteError("the chain of the witness ends before these heights")
         second = Second(witness, {one: [both] for one in commands}, both, listed=listed)
         compared = f"{compared} and, {both}, with {mask_url(witness.url)}"
+        beyond = HeightRange(both.end, heights.end)
     end = hashes.anchor.height + 1 if hashes is not None and hashes.anchor is not None else 0
     if end > heights.end:  # summaries lead to the anchor
         windows = chain(windows, ServiceRows(service, {"blocks": [HeightRange(heights.end, end)]}).windows())
@@ -149,6 +150,7 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     opens = {
         "the values in full blocks (--witness, --hashes)": witness is None and hashes is None,
         f"the transactions of all but {len(listed or ())} random heights (--full)": listed is not None,
+        f"{beyond}, above the tip of the witness": len(beyond) > 0,
         f"tables that are not in this export: {', '.join(lacking)}": bool(lacking),
     }
     above = HeightRange(heights.end, max(heights.end, asked.end, bounds.end or 0))
@@ -182,6 +184,8 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
         files = open_rows(Path(word), ",".join(given.commands or ()) or None, due, opened)
     else:
         files = ExportFiles(word, config_values.memory(given.max_memory))
+    if hashes is not None:
+        hashes.need(files.columns())
     opens, hint = files.opens(compared=compared), "" if single else REPAIR
     if service is None:
         return Plan(files.heights, files.windows(), Check(), " with each other", opens, hint=hint)

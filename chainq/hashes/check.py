@@ -16,7 +16,7 @@ from chainq.hashes import formulas
 from chainq.hashes.formulas import METADATA, ROOTS, TESTNET3, Row
 from chainq.hashes.trees import NotAnElementError, element, hashes, id_text
 
-_HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
+HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
 _NO_HASH = "a block hash that can be computed"
 _COMPUTED = " (computed from the block)"  # which may be what was altered, and not the value that it names
 _VALUES = ("constant", "public", "future")
@@ -57,11 +57,11 @@ def check_row(row: bytes, *, full: bool) -> Checked:
 
 def check_summary(summary: Row) -> Checked:
     """Return what is wrong with the hash of a block summary, whose numbers may be texts of digits."""
-    if any(summary.get(name) is None for name in _HEADER):
+    if any(summary.get(name) is None for name in HEADER):
         return Checked([], False, Counter({"block hashes of headers without today's fields": 1}))
     named = summary.get("block_hash")
     try:
-        due = _block_hash(tuple(str(summary[name]) for name in _HEADER))
+        due = _block_hash(tuple(str(summary[name]) for name in HEADER))
         if element(named) == due:
             return Checked([], True, Counter())
         expected = f"block_hash={id_text('ab', due)}{_COMPUTED}"
@@ -73,7 +73,7 @@ def check_summary(summary: Row) -> Checked:
 @lru_cache(maxsize=64)
 def _block_hash(values: tuple[str, ...]) -> int:
     """Return the hash of a block; cached, because its summary and the full block have the same hash."""
-    return formulas.block_hash(dict(zip(_HEADER, values, strict=True)))
+    return formulas.block_hash(dict(zip(HEADER, values, strict=True)))
 
 
 def check_block(block: Row) -> Checked:

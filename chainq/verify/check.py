@@ -15,12 +15,14 @@ import pyarrow as pa
 from pyarrow import compute
 
 from chainq.catalog.tables import SOURCE
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.rows.block import UNLISTED
 from chainq.verify import rules
-from chainq.verify.explain import BLOCK
+from chainq.verify.explain import BESIDE, BLOCK
 from chainq.verify.findings import Finding, Window, label
 
 FIRST = {SOURCE.command: 0, "blocks": 1}  # they show where the second source has other blocks
+NAMED = 10  # columns that a file lacks
 SHOWN = 5  # kinds of rows that a server does not list
 MOST = 100_000  # missing rows of a kind that are remembered; further ones are only counted
 _IDS = {"calls": "transition_id", "listed": "transaction_id", "records": "record_ciphertext"}
@@ -74,13 +76,20 @@ class Check:
         self._last: dict[str, Any] = {}  # the last block, by command
         self._told: set[str] = set()  # IDs with a wrong checksum
         self._unlisted = Unlisted()
+        self._forked = HeightSet()
+        self._lacking: dict[str, None] = {}  # columns that only the second source has
 
     def opens(self) -> list[str]:
-        """Return what stays open, in words: rows that the source does not list."""
+        """Return what stays open, in words: columns that the source lacks, rows that it does not list, and rows of
+        heights whose blocks differ."""
+        lacking = [*self._lacking]
+        further = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+        columns = [f"columns that the file lacks: {', '.join(lacking[:NAMED])}{further}"] if lacking else []
         counts = +self._unlisted.counts
         few = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common(SHOWN))
         more = f", and {len(counts) - SHOWN} more kinds" if len(counts) > SHOWN else ""
-        return [f"transitions that are not listed: {few}{more}"] if few else []
+        columns += [f"other rows of {self._forked}, whose blocks differ"] if len(self._forked) else []
+        return [*columns, f"transitions that are not listed: {few}{more}"] if few else columns
 
     def findings(
         self, window: Window, second: "tuple[Window, frozenset[int] | None] | None" = None
@@ -139,7 +148,11 @@ class Check:
             there = compute.is_in(due["transition_id"], value_set=table["transition_id"].combine_chunks())
             yield from self._lost(due, there)
             due = due.filter(there)
-        yield from rules.compare(command, table, due, explained=True)
+        for one in rules.compare(command, table, due, explained=True):
+            yield one
+            if one.check == "unexpected" and BESIDE in due.column_names:
+                lost = (one.found or "").replace(command, "record")
+                yield Finding(one.height, "records", "missing", lost, "its ownership row")
 
     def _lost(self, due: Any, there: Any) -> Iterator[Finding]:
         """Yield transitions that are missing, if others of all their kinds are `there`."""
@@ -160,12 +173,21 @@ class Check:
         """Yield how a table differs from that of the second source, in all columns but row ids. Blocks with another
         hash are one difference: all rows of these heights, which `forked` gets, differ."""
         mine, linked = window.tables[command], rules.method_of(command).linked
+        whose = "witness: " if self._witness else "second source: "
+        theirs = second.tables[command]
+        sent = {column.path for column in rules.method_of(command).columns if not column.computed}
+        lacking = (name for name in theirs.column_names if name in sent - {*mine.column_names, *rules.OWN})
+        self._lacking |= dict.fromkeys(name for name in lacking if theirs[name].null_count < theirs.num_rows)
+        for one in rules.doubled(command, theirs):
+            yield one._replace(found=f"{whose}{one.found}")
         if chosen is not None:
             mine = mine.filter(pa.array(np.isin(rules.heights_of(command, mine), [-1, *chosen])))
-        for one in rules.compare(command, mine, second.tables[command], explained=False):
+        for one in rules.compare(command, mine, theirs, explained=False):
             told = one.check == "missing" and linked  # that a block is missing
             elsewhere = one.check == "unexpected" and one.height is None and chosen is not None  # perhaps
             if told or elsewhere or one.height in forked:
+                if one.height in forked and not linked:
+                    self._forked.add(HeightRange(one.height, one.end or one.height + 1))
                 continue
             if one.height is not None and linked and "block_hash=" in (one.expected or ""):
                 forked.add(one.height)

@@ -18,6 +18,8 @@ from chainq.rows.block import DOUBTFUL, RECORDS
 
 BLOCK = ("height", "block_hash", "previous_hash", "timestamp", "round")
 """The columns of blocks that are compared with the block before."""
+BESIDE = "beside"
+"""A column of ownership rows that are due by records, which may be incomplete themselves."""
 _SUMMARY = [column.path for column in BY_COMMAND["blocks"].columns if column.path != "id"]
 _CALLS = (("transition_id", "id"), ("program", "program"), ("function", "function"), ("tpk", "tpk"), ("tcm", "tcm"))
 
@@ -60,6 +62,7 @@ def beside(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     due = {}
     if "records" in tables:
         due["ownership"] = tables["records"].select(["height", "transition_id", "output_index"])
+        due["ownership"] = due["ownership"].append_column(BESIDE, pa.nulls(tables["records"].num_rows))
     for command in {"records", "transitions"} & tables.keys() if "blocks" in tables else ():
         place = compute.index_in(tables[command]["height"], value_set=tables["blocks"]["height"].combine_chunks())
         due[command] = tables[command].select(["height", *BY_COMMAND[command].identity])

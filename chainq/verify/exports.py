@@ -57,6 +57,10 @@ class ExportFiles:
             return DERIVED | ({"blocks"} if StoredFile(self._store, blocks[0]).receipt.source else set())
         return DERIVED
 
+    def columns(self) -> dict[str, list[str]]:
+        """Return its tables, which have all columns."""
+        return {table: [] for table in self._tables}
+
     def spans(self) -> dict[str, list[HeightRange]]:
         """Return the heights of the partitions of each table."""
         return {table: [entry.spec.heights for entry in some] for table, some in self._tables.items()}

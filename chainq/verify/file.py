@@ -28,7 +28,6 @@ from chainq.verify.findings import FINDINGS, Finding, Window
 from chainq.verify.service_rows import COMMANDS
 from chainq.verify.sheets import UNREADABLE, Sheet, reason, windows
 
-NAMED = 10  # columns that a file lacks, in words
 _AT_ONCE = 1024  # rows that are converted together
 Damaged = Callable[[str], None]
 Fields = dict[str, str | bytes]
@@ -52,6 +51,10 @@ class RowsFile:
             raise UsageError(f"comparing {command} needs the columns {', '.join(names)}")
         return {command: [self.heights]}
 
+    def columns(self) -> dict[str, list[str]]:
+        """Return the columns that it has, by its command."""
+        return {self._sheet.command: self._sheet.names}
+
     def derived(self) -> frozenset[str]:
         """Return the tables that were read off full blocks: none."""
         return frozenset()
@@ -64,11 +67,11 @@ class RowsFile:
         yield from windows([self._sheet])
 
     def opens(self, *, compared: bool) -> list[str]:
-        """Return what stays open, in words: columns that it lacks, and its ends. `compared`: with a service."""
-        lacking = [name for name in self._sheet.due if name not in {*self._sheet.names, *rules.OWN} and compared]
-        more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
-        columns = [f"columns that the file lacks: {', '.join(lacking[:NAMED])}{more}"] if lacking else []
-        return [*columns, *([] if self._ranged else ["lost first or last heights (--start and --end)"])]
+        """Return what stays open, in words: its row ids, and its ends. `compared`: with a service."""
+        own = [name for name in rules.OWN if name in self._sheet.names and compared]
+        columns = [f"row ids, each database's own: {', '.join(own)}"] if own else []
+        order = [] if self._sheet.placed else ["the order of rows, which have no heights"]
+        return [*columns, *order, *([] if self._ranged else ["lost first or last heights (--start and --end)"])]
 
 
 def open_rows(path: Path, command: str | None, heights: HeightRange | None, opened: ExitStack) -> RowsFile:
@@ -96,7 +99,6 @@ def open_rows(path: Path, command: str | None, heights: HeightRange | None, open
     if first:
         own = {*first, *there} - ({EXTRA} if kind in (".csv", ".tsv") else set())  # which lack unknown fields
         sheet.names = [name for name in sheet.names if name in own]
-    sheet.due = [name for name in sheet.due if first and name.split(".")[0] not in first]
     return RowsFile(sheet, damages, ranged=heights is not None)
 
 

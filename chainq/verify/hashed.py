@@ -1,22 +1,28 @@
 """Recomputes block hashes from windows, up to an anchor: `chainq verify --hashes`."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import pyarrow as pa
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError
+from chainq.errors import IncompleteError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.hashes.chain import Anchor, Walk
+from chainq.hashes.check import HEADER
 from chainq.hashes.processes import BlockChecks
+from chainq.heights.range import HeightRange
 from chainq.lake.rows import StoredRows
 from chainq.process import Closing
 from chainq.rows.fields import object_of, text_or_none
 from chainq.text.humanize import counts
 from chainq.verify import rules
 from chainq.verify.findings import Finding, Window
+
+_BLOCKS = {"blocks", "full-blocks"}
+_HASHED = {*HEADER, "block_hash", "transactions"}
+"""The columns that no hash is checked without, by the last part of their path."""
 
 
 class Hashes(Closing):
@@ -34,6 +40,16 @@ class Hashes(Closing):
     def close(self) -> None:
         """End the processes."""
         self._checks.close()
+
+    def need(self, columns: Mapping[str, Collection[str]]) -> None:
+        """Raise UsageError if no table has block hashes, or one lacks columns for them; without any, it has them all.
+        `columns`: by table."""
+        if not columns.keys() & _BLOCKS:
+            raise UsageError("--hashes needs the rows of blocks or of full-blocks, and there are none")
+        for command in columns.keys() & _BLOCKS if any(columns.values()) else ():
+            due = [column.path for column in BY_COMMAND[command].columns if column.path.split(".")[-1] in _HASHED]
+            if lacking := [name for name in due if name not in columns[command]]:
+                raise UsageError(f"--hashes needs all columns of {command}; the file lacks {', '.join(lacking)}")
 
     def findings(self, window: Window) -> Iterator[Finding]:
         """Yield what is wrong with the hashes of blocks in a window, those of full blocks first."""
@@ -77,6 +93,8 @@ class Hashes(Closing):
         """Yield what stays open."""
         if not self._walk.anchored:
             yield "not anchored" + (f" at block {self.anchor.height}" if self.anchor else "")
+        elif self.anchor and self._window and (last := self._window.heights.end) > self.anchor.height + 1:
+            yield f"not anchored: {HeightRange(self.anchor.height + 1, last)}"
         if self._skipped:
             yield f"not checked: {counts(self._skipped.most_common())}"
         yield "fields that no hash binds (docs/hashes.md)"

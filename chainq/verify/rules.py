@@ -171,6 +171,12 @@ def compare(command: str, found: Any, due: Any, *, explained: bool) -> Iterator[
     several = text in due.column_names and text in found.column_names and len(theirs.unique()) < len(theirs)
     here, there = (keys(side, (*names, text)) for side in (found, due)) if several else (mine, theirs)
     at, due_at = heights_of(command, found), heights_of(command, due)
+    none = not compute.any(compute.is_in(here, value_set=there), min_count=0).as_py()
+    if none and not explained and not method_of(command).linked and min(len(here), len(there)) > 1:  # a finding for all
+        rest = f"none of them, but {len(here):,} others: they may be of another network"
+        first, last = _located(min(due_at)), int(max(due_at)) + 1
+        yield Finding(first, command, "missing", f"{len(there):,} rows", rest, end=last if last > 0 else None)
+        return
     for row in _rows(compute.invert(compute.is_in(there, value_set=here))):
         yield Finding(_located(due_at[row]), command, "missing", label(command, theirs[row].as_py()), None)
     place = compute.index_in(here, value_set=there)

@@ -27,7 +27,7 @@ Read = Callable[[int, list[str]], Any]
 class Sheet:
     """The rows of a table in an open Parquet file. `heights`: those it should have, None for those of its rows.
 
-    `damage`: why its rows cannot be read, once that is known. `due`: the columns of its table, `names`: those that it
+    `damage`: why its rows cannot be read, once that is known. `names`: the columns of its table that it
     has. `placed`: whether rows have a height. `wrong`: what is wrong with their heights.
     `read` returns columns of a row group. Raises what UNREADABLE names.
     """
@@ -40,7 +40,6 @@ class Sheet:
         self._read = read or (lambda group, names: file.read_row_group(group, columns=names, use_threads=False))
         method = rules.method_of(command, derived=self.derived)
         self._schema = ArrowRows(method.columns, pa).schema
-        self.due = [column.path for column in method.columns if not column.computed]
         self._every = list(file.schema_arrow.names)
         self.names = [name for name in self._schema.names if name in self._every]
         height = height_of(method) or ""

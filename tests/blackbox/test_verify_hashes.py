@@ -83,6 +83,15 @@ def test_another_history_is_found_by_the_anchor_only(program: Program, chain: Se
             assert f"not anchored at block {LAST}" in ran.err
 
 
+def test_blocks_above_the_anchor_stay_open(program: Program, url: str, chain: SealedChain) -> None:
+    """An anchor proves what leads to it, and nothing of later blocks."""
+    for height, left in ((32, "open: not anchored: heights 33-35; "), (LAST, "")):
+        ran = program("verify", f"24:{BLOCKS}", *HASHES, "--anchor", f"{height}:{chain.block_hash(height)}", url=url)
+        assert ran.code == 0, ran.err
+        assert f", anchored: block {height} is " in ran.err
+        assert ("not anchored" in ran.err, left in ran.err) == (bool(left), True), ran.err
+
+
 def test_every_plant_is_found_beside_the_hashes(program: Program, chain: SealedChain) -> None:
     """One wrong row of each kind on a sealed chain: each is found, and by its hash where a hash is made of it."""
     plants: list[Plant] = []

@@ -1,0 +1,112 @@
+"""What `chainq verify` says of a fault, and of what it did not compare: heights, columns and the order of rows."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from chainq.demo.service import Service
+from harness.program import DIALECT, Program, Ran, one_line
+from harness.services import serving
+
+pytest.importorskip("numpy")
+pytest.importorskip("pyarrow")
+
+OWN = "row ids, each database's own: "
+CHAIN = Chain(tip=99)
+
+
+def served(*plants: str, chain: Chain = CHAIN) -> Any:
+    """A server of the chain with these plants."""
+    return serving(Service(chain, Faults(*plants), DIALECT))
+
+
+def findings(ran: Ran) -> list[dict[str, Any]]:
+    return [json.loads(row) for row in ran.rows]
+
+
+def checks(ran: Ran) -> set[tuple[str, int | None, str]]:
+    return {(row["command"], row["height"], row["check"]) for row in findings(ran)}
+
+
+def test_rows_that_the_witness_doubles_are_found(program: Program) -> None:
+    """They are the rows here as well, but not as often."""
+    plants = {"record": 45, "ownership": 48, "transition": 51, "block": 57}
+    with served() as url, served(*(f"doubled-{row}:{height}" for row, height in plants.items())) as other:
+        ran = program("verify", "40:63", "--full", "--witness", other, "--jsonl", url=url)
+    assert ran.code == 6, ran.err
+    assert {(row["check"], row["found"]) for row in findings(ran)} == {("doubled", "witness: 2 times")}
+    assert sorted(row["command"] for row in findings(ran)) == ["blocks", "ownership", "records", "transitions"]
+
+
+def test_heights_above_the_tip_of_the_witness_stay_open(program: Program) -> None:
+    """They are compared with their full blocks only."""
+    with served() as url, served(chain=Chain(tip=49)) as other:
+        ran = program("verify", "40:60", "--full", "--witness", other, url=url)
+    assert ran.code == 0, ran.err
+    assert "\nchainq: open: heights 50-59, above the tip of the witness\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("command", "columns", "said"),
+    [
+        ("blocks", "height,block_hash,previous_hash", "all columns of blocks; the file lacks previous_state_root, "),
+        ("full-blocks", "block_hash,transactions", "all columns of full-blocks; the file lacks previous_hash, header."),
+        ("records", "record_ciphertext", "the rows of blocks or of full-blocks, and there are none"),
+    ],
+)
+def test_hashes_need_columns(command: str, columns: str, said: str, program: Program) -> None:
+    """A file without what hashes are made of is refused: nothing would be checked."""
+    pytest.importorskip("aleo")
+    assert program(command, "20:22", "-o", "cut.csv", "--columns", columns, url="demo:").code == 0
+    assert f"--hashes needs {said}" in one_line(program("verify", "cut.csv", "--hashes", "-w", "1"), 2)
+
+
+@pytest.mark.parametrize(
+    ("command", "swapped", "heights", "left"),
+    [
+        ("transactions", True, "100:101", f"{OWN}id, block_id; the order of rows, which have no heights"),
+        ("blocks", False, "100:103", f"{OWN}id"),
+        ("full-blocks", False, "100:103", "nothing"),
+    ],
+)
+def test_what_a_file_does_not_show_stays_open(
+    command: str, swapped: bool, heights: str, left: str, program: Program
+) -> None:
+    """A file without a finding names what was not compared."""
+    start, end = heights.split(":")
+    words = (start,) if command == "transactions" else (heights,)
+    assert program(command, *words, "-o", "open.jsonl", url="demo:").code == 0
+    rows = (program.home / "open.jsonl").read_text("utf-8").splitlines()
+    (program.home / "open.jsonl").write_text("\n".join(rows[::-1] if swapped else rows), "utf-8")
+    ran = program("verify", "open.jsonl", "--start", start, "--end", end, url="demo:")
+    assert (ran.code, ran.out) == (0, b""), ran.err
+    assert f"\nchainq: open: {left}\n" in ran.err
+
+
+def test_columns_that_a_file_lacks_stay_open(program: Program) -> None:
+    """Only those that the service has values in."""
+    columns = "height,block_hash,previous_hash,round,timestamp,network,proof_target,coinbase_target,cumulative_weight"
+    words = ("100:103", "-o", "cut.csv", "--columns", columns)
+    assert program("blocks", *words, url="demo:").code == 0
+    ran = program("verify", "cut.csv", "--start", "100", "--end", "103", url="demo:")
+    lacking = "previous_state_root, transactions_root, last_coinbase_target, last_coinbase_timestamp, coinbase_reward"
+    lacking = f"{lacking}, finalize_root, ratifications_root, solutions_root"
+    assert ran.err.splitlines()[1] == f"chainq: open: columns that the file lacks: {lacking}"
+
+
+def test_rows_of_another_network_are_one_finding(program: Program) -> None:
+    """A file of which the service has no row; and an export, whose other rows are not compared where blocks differ."""
+    with served() as url, served(chain=Chain(tip=99, seed=8)) as other:
+        assert program("records", "60:70", "-o", "other.jsonl", url=url).code == 0
+        assert program("export", "blocks", "records", "60:70", "--to", "other", url=url).code == 0
+        of_file = program("verify", "other.jsonl", "--full", "--jsonl", url=other)
+        of_export = program("verify", "other", "--full", "--jsonl", url=other)
+    (found,) = findings(of_file)
+    assert (of_file.code, found["height"], found["check"], found["end"]) == (6, 60, "missing", 70)
+    assert found["found"].endswith(" others: they may be of another network")
+    first, last = (findings(of_export)[at]["height"] for at in (0, -1))
+    assert {(row["command"], row["check"]) for row in findings(of_export)} == {("blocks", "altered")}
+    assert f"; other rows of heights {first}-{last}, whose blocks differ" in of_export.err
