@@ -110,3 +110,11 @@ def test_rows_of_another_network_are_one_finding(program: Program) -> None:
     first, last = (findings(of_export)[at]["height"] for at in (0, -1))
     assert {(row["command"], row["check"]) for row in findings(of_export)} == {("blocks", "altered")}
     assert f"; other rows of heights {first}-{last}, whose blocks differ" in of_export.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "json"])
+def test_an_empty_file_is_no_file_without_rows(kind: str, program: Program) -> None:
+    """Without rows, it would have a header or brackets: its rows are lost."""
+    (program.home / f"empty.{kind}").write_bytes(b"")
+    ran = program("verify", f"empty.{kind}", "--commands", "blocks", url="demo:")
+    assert f"empty.{kind} is empty; " in one_line(ran, 6)
