@@ -169,10 +169,11 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
     single, folder = os.path.isfile(word), os.path.isdir(word)  # noqa: PTH112, PTH113  # a Path raises for a name that is too long
     if word.startswith(("http://", "https://")) or not (":" in word or single or folder):
         raise UsageError(f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder")
-    if given.witness or ((given.given_bounds() or given.commands) and not single):
-        raise UsageError("--witness is for a service, --commands and a range are not for an export")
-    if given.given_bounds() and not bounds.fixed:
-        raise UsageError("for a file, --start and --end are two heights of at least 0")
+    where = given.given_bounds()
+    if wrong := given.stated("witness") + ([] if single else [*given.stated("commands"), *where]):
+        raise UsageError(f"{' and '.join(wrong)} cannot be combined with {'a file' if single else 'an export'}")
+    if where and not bounds.fixed:
+        raise UsageError(f"a file takes --start and --end, two heights of at least 0, not {' and '.join(where)}")
     options = connect.service_options(given)
     compared = given.full or given.sample is not None or (single and hashes is None)
     if single and compared and not completed(options).url:

@@ -118,3 +118,19 @@ def test_an_empty_file_is_no_file_without_rows(kind: str, program: Program) -> N
     (program.home / f"empty.{kind}").write_bytes(b"")
     ran = program("verify", f"empty.{kind}", "--commands", "blocks", url="demo:")
     assert f"empty.{kind} is empty; " in one_line(ran, 6)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("lake", "--last", "5"), "--last cannot be combined with an export"),
+        (("lake", "--start", "5", "--commands", "blocks"), "--commands and --start cannot be combined with an export"),
+        (("rows.jsonl", "--witness", "demo:"), "--witness cannot be combined with a file"),
+        (("rows.jsonl", "--last", "5"), "a file takes --start and --end, two heights of at least 0, not --last"),
+    ],
+)
+def test_an_option_that_does_not_apply_is_named(words: tuple[str, ...], said: str, program: Program) -> None:
+    """A file and an export have their heights."""
+    (program.home / "lake").mkdir(exist_ok=True)
+    (program.home / "rows.jsonl").touch()
+    assert said in one_line(program("verify", *words, url="demo:"), 2)
