@@ -194,9 +194,10 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
     drawn = None if given.sample is None else _drawn(both, given.sample)
     second = Second(service, files.spans(), both, drawn, listed=drawn, derived=files.derived())
     above = HeightRange(both.end, files.heights.end)
-    opens += [f"all but {len(drawn)} random heights (--full)"] if drawn is not None else []
+    whose = "" if drawn is None else f" at {counted(len(drawn), 'random height')}"
+    opens += [f"all but these {len(drawn)} heights (--full)"] if drawn is not None else []
     opens += [f"{above}, above the tip"] if len(above) else []
-    return Plan(files.heights, files.windows(), Check(), " with the service", opens, second, hint=hint)
+    return Plan(files.heights, files.windows(), Check(), f" with the service{whose}", opens, second, hint=hint)
 
 
 def _drawn(heights: HeightRange, number: int) -> frozenset[int] | None:

@@ -134,3 +134,12 @@ def test_an_option_that_does_not_apply_is_named(words: tuple[str, ...], said: st
     (program.home / "lake").mkdir(exist_ok=True)
     (program.home / "rows.jsonl").touch()
     assert said in one_line(program("verify", *words, url="demo:"), 2)
+
+
+def test_a_sample_is_not_said_to_be_all(program: Program) -> None:
+    """The heights that were read are more than those that were compared."""
+    assert program("blocks", "60:80", "-o", "sampled.csv", url="demo:").code == 0
+    ran = program("verify", "sampled.csv", "--sample", "6", url="demo:")
+    assert ran.code == 0, ran.err
+    assert "compared: heights 60-79, 20 blocks with the service at 6 random heights\n" in ran.err
+    assert "; all but these 6 heights (--full)\n" in ran.err
