@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from chainq.verify.hashed import Hashes
     from chainq.verify.run import Second
 
-REPAIR = "remove the files that findings name, and run the same chainq export again"
+REPAIR = "remove the files that --columns file lists, and run the same chainq export again"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 

@@ -136,6 +136,17 @@ def test_an_option_that_does_not_apply_is_named(words: tuple[str, ...], said: st
     assert said in one_line(program("verify", *words, url="demo:"), 2)
 
 
+@pytest.mark.parametrize("looks", [("--table",), ("--columns", "height,check")])
+def test_findings_of_an_export_say_how_to_repair_it(looks: tuple[str, ...], program: Program) -> None:
+    """Also where the output has no column of files: the advice names an option that lists them."""
+    assert program("export", "blocks", "0:4", "--to", "torn", "-w", "1", "-q", url="demo:").code == 0
+    for path in (program.home / "torn").rglob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:-9])
+    ran = program("verify", "torn", *looks)
+    assert ran.err.endswith("; remove the files that --columns file lists, and run the same chainq export again\n")
+    assert b".parquet" in program("verify", "torn", "--columns", "file").out
+
+
 def test_a_sample_is_not_said_to_be_all(program: Program) -> None:
     """The heights that were read are more than those that were compared."""
     assert program("blocks", "60:80", "-o", "sampled.csv", url="demo:").code == 0
