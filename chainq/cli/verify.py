@@ -23,7 +23,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted, counts
+from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.transport.base import ServiceOptions
 from chainq.verify.findings import FINDINGS
@@ -86,7 +86,7 @@ def run(given: VerifyCommand) -> None:
     opens = filter(None, [*plan.opens, *plan.check.opens(), *(hashes.opens() if hashes else ())])
     where = f"{plan.heights}, " if len(plan.heights) else ""
     compared = plan.compared + (f" and{hashes.compared}" if hashes else "")
-    reporter.note(f"compared: {where}{counts(rows.items()) or 'no rows'}{compared}")
+    reporter.note(f"compared: {where}{_counts(rows) or 'no rows'}{compared}")
     reporter.note(f"open: {'; '.join(opens) or 'nothing'}")
     if checks:
         kinds = ", ".join(f"{number:,} {check}" for check, number in checks.most_common())
@@ -99,6 +99,11 @@ def run(given: VerifyCommand) -> None:
 def _total(checks: Counter[str]) -> str:
     """Return how many findings there are, in words."""
     return counted(checks.total(), "finding") if checks else "no findings"
+
+
+def _counts(rows: Counter[str]) -> str:
+    """Return how many rows of each command were read, in words."""
+    return ", ".join(counted(number, name.removesuffix("s"), name) for name, number in rows.items())
 
 
 def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":

@@ -22,6 +22,7 @@ from chainq.catalog.tables import TABLES
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
 from chainq.rows.block import IDENTITY
+from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.verify.checksums import wrong_checksums
 from chainq.verify.findings import Finding, label
@@ -119,7 +120,7 @@ def doubled(command: str, table: Any) -> Iterator[Finding]:
         return
     known = table.filter(reduce(compute.and_, (compute.is_valid(table[name]) for name in names)))
     if lacking := table.num_rows - known.num_rows:  # two of them are not equal
-        yield Finding(None, command, "invalid", " and ".join(names), f"{lacking} rows without them")
+        yield Finding(None, command, "invalid", " and ".join(names), f"{counted(lacking, 'row')} without them")
     text = method_of(command).text
     every = keys(known, (*names, text) if text in known.column_names else names)
     counted = compute.value_counts(every)

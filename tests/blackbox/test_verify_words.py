@@ -147,6 +147,16 @@ def test_findings_of_an_export_say_how_to_repair_it(looks: tuple[str, ...], prog
     assert b".parquet" in program("verify", "torn", "--columns", "file").out
 
 
+def test_one_row_is_in_the_singular(program: Program) -> None:
+    """In the verdict, and of what is wrong with a row."""
+    assert program("blocks", "5:6", "-o", "one.jsonl", url="demo:").code == 0
+    assert "compared: height 5, 1 block with the service\n" in program("verify", "one.jsonl", url="demo:").err
+    with (program.home / "one.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"height":null,"block_hash":"ab1"}\n')
+    ran = program("verify", "one.jsonl", "--jsonl", url="demo:")
+    assert "1 row without a valid height" in {row["found"] for row in findings(ran)}
+
+
 def test_a_sample_is_not_said_to_be_all(program: Program) -> None:
     """The heights that were read are more than those that were compared."""
     assert program("blocks", "60:80", "-o", "sampled.csv", url="demo:").code == 0
