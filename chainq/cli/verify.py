@@ -18,7 +18,7 @@ from chainq.config import values as config_values
 from chainq.config.server import completed, is_profile
 from chainq.errors import IncompleteError, Shortfall, UsageError, needed
 from chainq.fetching.reading import reason
-from chainq.fetching.service import Service
+from chainq.fetching.service import IN_PROCESS, Service
 from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
 from chainq.process.pool import cores
@@ -172,8 +172,9 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
 
     word, bounds = given.range or "", read_bounds(given, whole=True)
     single, folder = os.path.isfile(word), os.path.isdir(word)  # noqa: PTH112, PTH113  # a Path raises for a name that is too long
-    if word.startswith(("http://", "https://")) or not (":" in word or single or folder):
-        raise UsageError(f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder")
+    if word in IN_PROCESS or word.startswith(("http://", "https://")) or not (":" in word or single or folder):
+        what = f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder"
+        raise UsageError(what, "name a service with --url")
     where = given.given_bounds()
     if wrong := given.stated("witness") + ([] if single else [*given.stated("commands"), *where]):
         raise UsageError(f"{' and '.join(wrong)} cannot be combined with {'a file' if single else 'an export'}")

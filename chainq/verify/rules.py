@@ -123,8 +123,8 @@ def doubled(command: str, table: Any) -> Iterator[Finding]:
         yield Finding(None, command, "invalid", " and ".join(names), f"{counted(lacking, 'row')} without them")
     text = method_of(command).text
     every = keys(known, (*names, text) if text in known.column_names else names)
-    counted = compute.value_counts(every)
-    for one in counted.filter(compute.greater(compute.struct_field(counted, "counts"), 1)).to_pylist():
+    often = compute.value_counts(every)
+    for one in often.filter(compute.greater(compute.struct_field(often, "counts"), 1)).to_pylist():
         row = compute.index(every, one["values"]).as_py()
         due = f"{label(command, keys(known.slice(row, 1), names)[0].as_py())} once"
         yield Finding(_located(heights_of(command, known)[row]), command, "doubled", due, f"{one['counts']} times")

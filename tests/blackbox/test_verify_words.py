@@ -125,6 +125,7 @@ def test_an_empty_file_is_no_file_without_rows(kind: str, program: Program) -> N
     [
         (("lake", "--last", "5"), "--last cannot be combined with an export"),
         (("lake", "--start", "5", "--commands", "blocks"), "--commands and --start cannot be combined with an export"),
+        (("demo:",), "'demo:' is neither a range of heights nor a file or folder; name a service with --url"),
         (("rows.jsonl", "--witness", "demo:"), "--witness cannot be combined with a file"),
         (("rows.jsonl", "--last", "5"), "a file takes --start and --end, two heights of at least 0, not --last"),
     ],
@@ -155,6 +156,9 @@ def test_one_row_is_in_the_singular(program: Program) -> None:
         file.write('{"height":null,"block_hash":"ab1"}\n')
     ran = program("verify", "one.jsonl", "--jsonl", url="demo:")
     assert "1 row without a valid height" in {row["found"] for row in findings(ran)}
+    cut = '{"height":"5","transition_id":null,"output_index":0,"record_ciphertext":"record1"}\n'
+    (program.home / "cut.jsonl").write_text(cut, "utf-8")
+    assert "1 row without them" in {row["found"] for row in findings(program("verify", "cut.jsonl", url="demo:"))}
 
 
 def test_a_sample_is_not_said_to_be_all(program: Program) -> None:
