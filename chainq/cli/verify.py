@@ -18,12 +18,12 @@ from chainq.config import values as config_values
 from chainq.config.server import completed, is_profile
 from chainq.errors import IncompleteError, Shortfall, UsageError, needed
 from chainq.fetching.reading import reason
-from chainq.fetching.service import Service
+from chainq.fetching.service import IN_PROCESS, Service
 from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
 from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import counted, counts
+from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
 from chainq.transport.base import ServiceOptions
 from chainq.verify.findings import FINDINGS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from chainq.verify.hashed import Hashes
     from chainq.verify.run import Second
 
-REPAIR = "remove the files that findings name, and run the same chainq export again"
+REPAIR = "remove the files that --columns file lists, and run the same chainq export again"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -86,7 +86,7 @@ def run(given: VerifyCommand) -> None:
     opens = filter(None, [*plan.opens, *plan.check.opens(), *(hashes.opens() if hashes else ())])
     where = f"{plan.heights}, " if len(plan.heights) else ""
     compared = plan.compared + (f" and{hashes.compared}" if hashes else "")
-    reporter.note(f"compared: {where}{counts(rows.items()) or 'no rows'}{compared}")
+    reporter.note(f"compared: {where}{_counts(rows) or 'no rows'}{compared}")
     reporter.note(f"open: {'; '.join(opens) or 'nothing'}")
     if checks:
         kinds = ", ".join(f"{number:,} {check}" for check, number in checks.most_common())
@@ -99,6 +99,11 @@ def run(given: VerifyCommand) -> None:
 def _total(checks: Counter[str]) -> str:
     """Return how many findings there are, in words."""
     return counted(checks.total(), "finding") if checks else "no findings"
+
+
+def _counts(rows: Counter[str]) -> str:
+    """Return how many rows of each command were read, in words."""
+    return ", ".join(counted(number, name.removesuffix("s"), name) for name, number in rows.items())
 
 
 def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":
@@ -167,12 +172,14 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
 
     word, bounds = given.range or "", read_bounds(given, whole=True)
     single, folder = os.path.isfile(word), os.path.isdir(word)  # noqa: PTH112, PTH113  # a Path raises for a name that is too long
-    if word.startswith(("http://", "https://")) or not (":" in word or single or folder):
-        raise UsageError(f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder")
-    if given.witness or ((given.given_bounds() or given.commands) and not single):
-        raise UsageError("--witness is for a service, --commands, a range and --last are not for an export")
-    if given.given_bounds() and not bounds.fixed:
-        raise UsageError("a file takes --start and --end, two heights of at least 0, and no other range")
+    if word in IN_PROCESS or word.startswith(("http://", "https://")) or not (":" in word or single or folder):
+        what = f"{quoted(mask_url(word))} is neither a range of heights nor a file or folder"
+        raise UsageError(what, "name a service with --url")
+    where = given.given_bounds()
+    if wrong := given.stated("witness") + ([] if single else [*given.stated("commands"), *where]):
+        raise UsageError(f"{' and '.join(wrong)} cannot be combined with {'a file' if single else 'an export'}")
+    if where and not bounds.fixed:
+        raise UsageError(f"a file takes --start and --end, two heights of at least 0, not {' and '.join(where)}")
     options = connect.service_options(given)
     compared = given.full or given.sample is not None or (single and hashes is None)
     if single and compared and not completed(options).url:
@@ -193,9 +200,10 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
     drawn = None if given.sample is None else _drawn(both, given.sample)
     second = Second(service, files.spans(), both, drawn, listed=drawn, derived=files.derived())
     above = HeightRange(both.end, files.heights.end)
-    opens += [f"all but {len(drawn)} random heights (--full)"] if drawn is not None else []
+    whose = "" if drawn is None else f" at {counted(len(drawn), 'random height')}"
+    opens += [f"all but these {len(drawn)} heights (--full)"] if drawn is not None else []
     opens += [f"{above}, above the tip"] if len(above) else []
-    return Plan(files.heights, files.windows(), Check(), " with the service", opens, second, hint=hint)
+    return Plan(files.heights, files.windows(), Check(), f" with the service{whose}", opens, second, hint=hint)
 
 
 def _drawn(heights: HeightRange, number: int) -> frozenset[int] | None:

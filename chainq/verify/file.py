@@ -82,6 +82,8 @@ def open_rows(path: Path, command: str | None, heights: HeightRange | None, open
     try:
         if kind == ".parquet":
             return _parquet(path, command, heights, opened)
+        if kind in (".csv", ".tsv", ".json") and not path.stat().st_size:  # one without rows has a header or brackets
+            raise IncompleteError(f"{path} is empty", "run the command that wrote it again")
         damages: list[str] = []
         if kind in (".csv", ".tsv"):
             rows = _cells(path, "," if kind == ".csv" else "\t", damages.append)

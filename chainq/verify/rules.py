@@ -22,6 +22,7 @@ from chainq.catalog.tables import TABLES
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
 from chainq.rows.block import IDENTITY
+from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.verify.checksums import wrong_checksums
 from chainq.verify.findings import Finding, label
@@ -119,11 +120,11 @@ def doubled(command: str, table: Any) -> Iterator[Finding]:
         return
     known = table.filter(reduce(compute.and_, (compute.is_valid(table[name]) for name in names)))
     if lacking := table.num_rows - known.num_rows:  # two of them are not equal
-        yield Finding(None, command, "invalid", " and ".join(names), f"{lacking} rows without them")
+        yield Finding(None, command, "invalid", " and ".join(names), f"{counted(lacking, 'row')} without them")
     text = method_of(command).text
     every = keys(known, (*names, text) if text in known.column_names else names)
-    counted = compute.value_counts(every)
-    for one in counted.filter(compute.greater(compute.struct_field(counted, "counts"), 1)).to_pylist():
+    often = compute.value_counts(every)
+    for one in often.filter(compute.greater(compute.struct_field(often, "counts"), 1)).to_pylist():
         row = compute.index(every, one["values"]).as_py()
         due = f"{label(command, keys(known.slice(row, 1), names)[0].as_py())} once"
         yield Finding(_located(heights_of(command, known)[row]), command, "doubled", due, f"{one['counts']} times")

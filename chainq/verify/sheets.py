@@ -13,6 +13,7 @@ from chainq.catalog.tables import SOURCE
 from chainq.errors import IncompleteError
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
+from chainq.text.humanize import counted
 from chainq.verify import rules
 from chainq.verify.explain import beside, explain
 from chainq.verify.findings import Finding, Window
@@ -57,7 +58,7 @@ class Sheet:
         for at in known[(known < self.heights.start) | (known >= self.heights.end)].tolist():
             self.wrong.append(Finding(at, command, "misplaced", str(self.heights), f"height {at}"))
         if lacking := len(self._at) - len(known):
-            found = f"rows without a valid height: {lacking}"
+            found = f"{counted(lacking, 'row')} without a valid height"
             self.wrong.append(Finding(None, command, "invalid", "a height", found))
         self._held: dict[int, Any] = {}  # the last row group
 

@@ -243,7 +243,8 @@ def test_a_row_whose_height_only_the_service_knows(root: Path, program: Program,
     heights = parquet.read_table(records(root))["height"].to_pylist()
     rewrite(root, "records", START, without(30))
     found = found_in(program, str(root))
-    assert {(row["command"], row["check"]) for row in found} == {("ownership", "unexpected"), ("records", "missing")}
+    told = {(row["command"], row["check"]) for row in found}
+    assert told == {("ownership", "unexpected"), ("records", "missing")}
     assert all((row["height"], row["end"], f"/{row['command']}/" in row["file"]) == (40, 60, True) for row in found)
     rows = found_in(program, str(root), "--full", url=server("--tip", "400"))
     (lost,) = (row for row in rows if row["check"] == "missing" and row["end"] is None)

@@ -110,3 +110,61 @@ def test_rows_of_another_network_are_one_finding(program: Program) -> None:
     first, last = (findings(of_export)[at]["height"] for at in (0, -1))
     assert {(row["command"], row["check"]) for row in findings(of_export)} == {("blocks", "altered")}
     assert f"; other rows of heights {first}-{last}, whose blocks differ" in of_export.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "json"])
+def test_an_empty_file_is_no_file_without_rows(kind: str, program: Program) -> None:
+    """Without rows, it would have a header or brackets: its rows are lost."""
+    (program.home / f"empty.{kind}").write_bytes(b"")
+    ran = program("verify", f"empty.{kind}", "--commands", "blocks", url="demo:")
+    assert f"empty.{kind} is empty; " in one_line(ran, 6)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("lake", "--last", "5"), "--last cannot be combined with an export"),
+        (("lake", "--start", "5", "--commands", "blocks"), "--commands and --start cannot be combined with an export"),
+        (("demo:",), "'demo:' is neither a range of heights nor a file or folder; name a service with --url"),
+        (("rows.jsonl", "--witness", "demo:"), "--witness cannot be combined with a file"),
+        (("rows.jsonl", "--last", "5"), "a file takes --start and --end, two heights of at least 0, not --last"),
+    ],
+)
+def test_an_option_that_does_not_apply_is_named(words: tuple[str, ...], said: str, program: Program) -> None:
+    """A file and an export have their heights."""
+    (program.home / "lake").mkdir(exist_ok=True)
+    (program.home / "rows.jsonl").touch()
+    assert said in one_line(program("verify", *words, url="demo:"), 2)
+
+
+@pytest.mark.parametrize("looks", [("--table",), ("--columns", "height,check")])
+def test_findings_of_an_export_say_how_to_repair_it(looks: tuple[str, ...], program: Program) -> None:
+    """Also where the output has no column of files: the advice names an option that lists them."""
+    assert program("export", "blocks", "0:4", "--to", "torn", "-w", "1", "-q", url="demo:").code == 0
+    for path in (program.home / "torn").rglob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:-9])
+    ran = program("verify", "torn", *looks)
+    assert ran.err.endswith("; remove the files that --columns file lists, and run the same chainq export again\n")
+    assert b".parquet" in program("verify", "torn", "--columns", "file").out
+
+
+def test_one_row_is_in_the_singular(program: Program) -> None:
+    """In the verdict, and of what is wrong with a row."""
+    assert program("blocks", "5:6", "-o", "one.jsonl", url="demo:").code == 0
+    assert "compared: height 5, 1 block with the service\n" in program("verify", "one.jsonl", url="demo:").err
+    with (program.home / "one.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"height":null,"block_hash":"ab1"}\n')
+    ran = program("verify", "one.jsonl", "--jsonl", url="demo:")
+    assert "1 row without a valid height" in {row["found"] for row in findings(ran)}
+    cut = '{"height":"5","transition_id":null,"output_index":0,"record_ciphertext":"record1"}\n'
+    (program.home / "cut.jsonl").write_text(cut, "utf-8")
+    assert "1 row without them" in {row["found"] for row in findings(program("verify", "cut.jsonl", url="demo:"))}
+
+
+def test_a_sample_is_not_said_to_be_all(program: Program) -> None:
+    """The heights that were read are more than those that were compared."""
+    assert program("blocks", "60:80", "-o", "sampled.csv", url="demo:").code == 0
+    ran = program("verify", "sampled.csv", "--sample", "6", url="demo:")
+    assert ran.code == 0, ran.err
+    assert "compared: heights 60-79, 20 blocks with the service at 6 random heights\n" in ran.err
+    assert "; all but these 6 heights (--full)\n" in ran.err
