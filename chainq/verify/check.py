@@ -183,7 +183,10 @@ class Check:
         hash are one difference: all rows of these heights, which `forked` gets, differ."""
         mine, linked = window.tables[command], rules.method_of(command).linked
         whose = "witness: " if self._witness else "second source: "
-        theirs = second.tables[command]
+        theirs, due = second.tables[command], window.due.get(command)
+        if command == "ownership" and due is not None:  # whose rows name no heights
+            place = compute.index_in(*(rules.keys(one, rules.identity(command)) for one in (theirs, due)))
+            theirs = theirs.append_column("height", due["height"].take(place))
         sent = {column.path for column in rules.method_of(command).columns if not column.computed}
         lacking = (name for name in theirs.column_names if name in sent - {*mine.column_names, *rules.OWN})
         self._lacking |= dict.fromkeys(name for name in lacking if theirs[name].null_count < theirs.num_rows)
