@@ -77,6 +77,7 @@ class Check:
         self._told: set[str] = set()  # IDs with a wrong checksum
         self._unlisted = Unlisted()
         self._forked = HeightSet()
+        self._gone: dict[str, int] = {}  # heights of missing rows
         self._lacking: dict[str, None] = {}  # columns that only the second source has
 
     def opens(self) -> list[str]:
@@ -104,9 +105,17 @@ class Check:
                 found = chain(found, self._second(command, window, *second, forked))
             for one in dict.fromkeys(found):
                 if one.height is None or (command, one.height) not in window.doubts:
-                    yield window.located(one)
+                    yield window.located(self._moved(one))
         for (command, height), why in window.doubts.items():
             yield Finding(height, command, "unproved", None, why)
+
+    def _moved(self, one: Finding) -> Finding:
+        """Return an unexpected row that was missing in an earlier window as misplaced; other findings as they are."""
+        if one.check == "missing" and one.expected and one.height is not None and len(self._gone) < MOST:
+            self._gone[one.expected] = one.height
+        if one.check != "unexpected" or one.height is None or (height := self._gone.get(one.found or "")) is None:
+            return one
+        return one._replace(check="misplaced", expected=f"{one.found} at height {height}", found="at this height")
 
     def _alone(self, command: str, window: Window) -> Iterator[Finding]:
         """Yield what is wrong in a table by itself."""
@@ -174,7 +183,10 @@ class Check:
         hash are one difference: all rows of these heights, which `forked` gets, differ."""
         mine, linked = window.tables[command], rules.method_of(command).linked
         whose = "witness: " if self._witness else "second source: "
-        theirs = second.tables[command]
+        theirs, due = second.tables[command], window.due.get(command)
+        if command == "ownership" and due is not None:  # whose rows name no heights
+            place = compute.index_in(*(rules.keys(one, rules.identity(command)) for one in (theirs, due)))
+            theirs = theirs.append_column("height", due["height"].take(place))
         sent = {column.path for column in rules.method_of(command).columns if not column.computed}
         lacking = (name for name in theirs.column_names if name in sent - {*mine.column_names, *rules.OWN})
         self._lacking |= dict.fromkeys(name for name in lacking if theirs[name].null_count < theirs.num_rows)

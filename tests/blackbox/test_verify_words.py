@@ -38,7 +38,15 @@ def test_rows_that_the_witness_doubles_are_found(program: Program) -> None:
         ran = program("verify", "40:63", "--full", "--witness", other, "--jsonl", url=url)
     assert ran.code == 6, ran.err
     assert {(row["check"], row["found"]) for row in findings(ran)} == {("doubled", "witness: 2 times")}
-    assert sorted(row["command"] for row in findings(ran)) == ["blocks", "ownership", "records", "transitions"]
+    rows = {row["command"].removesuffix("s"): row["height"] for row in findings(ran)}
+    assert rows == plants
+
+
+def test_ownership_rows_that_the_witness_lacks_have_their_heights(program: Program) -> None:
+    """Full blocks say of which block they are."""
+    with served() as url, served("lost-ownership:48") as other:
+        ran = program("verify", "40:60", "--full", "--witness", other, "--jsonl", url=url)
+    assert checks(ran) == {("ownership", 48, "differs")}, ran.err
 
 
 def test_heights_above_the_tip_of_the_witness_stay_open(program: Program) -> None:
