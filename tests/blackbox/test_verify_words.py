@@ -148,12 +148,12 @@ def test_an_option_that_does_not_apply_is_named(words: tuple[str, ...], said: st
 @pytest.mark.parametrize("looks", [("--table",), ("--columns", "height,check")])
 def test_findings_of_an_export_say_how_to_repair_it(looks: tuple[str, ...], program: Program) -> None:
     """Also where the output has no column of files: the advice names an option that lists them."""
-    assert program("export", "blocks", "0:4", "--to", "torn", "-w", "1", "-q", url="demo:").code == 0
-    for path in (program.home / "torn").rglob("*.parquet"):
+    assert program("export", "blocks", "0:4", "--to", "damaged", "-w", "1", "-q", url="demo:").code == 0
+    for path in (program.home / "damaged").rglob("*.parquet"):
         path.write_bytes(path.read_bytes()[:-9])
-    ran = program("verify", "torn", *looks)
+    ran = program("verify", "damaged", *looks)
     assert ran.err.endswith("; remove the files that --columns file lists, and run the same chainq export again\n")
-    assert b".parquet" in program("verify", "torn", "--columns", "file").out
+    assert b".parquet" in program("verify", "damaged", "--columns", "file").out
 
 
 def test_one_row_is_in_the_singular(program: Program) -> None:
