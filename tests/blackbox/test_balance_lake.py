@@ -21,7 +21,7 @@ HEIGHTS = "100:140"  # of the sample chain: one planted record, at 116
 def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     """The balance and the unspent records are those of the wallet; only heights beyond the export are requested."""
     wallet = Wallet(2, FIRST + 5, "lake")
-    for _ in range(6):
+    for _ in range(3):
         wallet.act()
     assert wallet.height < END
     service = Bank(wallet)

@@ -113,6 +113,7 @@ def test_a_cap_below_what_a_height_holds(chainq: Program, server: Servers, truth
     assert (ran.code, ran.rows) == (0, truth.program_transactions("hello_hello.aleo", "hello"))
 
 
+@pytest.mark.search
 def test_an_overfull_height_inside_a_long_range(chainq: Program, server: Servers, truth: Truth) -> None:
     """An overfull height among others holds up nobody, forward and in reverse."""
     for words in ((), ("--reverse",)):

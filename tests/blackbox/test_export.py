@@ -147,6 +147,7 @@ def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth, l
     assert 0 < service.refused.count("getBlocks") <= 2 * (4 + 2), service.refused
 
 
+@pytest.mark.search
 def test_partitions_pass_on_what_they_teach(chainq: Program, truth: Truth, lake: Lake) -> None:
     """How dense rows are, and over which width no rows are believed, is learned once, not for each partition."""
     service = Moving(60_000)

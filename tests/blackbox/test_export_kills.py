@@ -55,6 +55,7 @@ def holding_back_records() -> tuple[Moving, threading.Event, threading.Event]:
     return service, begun, go
 
 
+@pytest.mark.search
 def test_a_worker_that_dies_at_the_same_partition_again_and_again(chainq: Program) -> None:
     """After three deaths the run ends with 7 and says what may help; the other partitions are there."""
     service, lock = Moving(END), threading.Lock()

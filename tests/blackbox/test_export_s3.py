@@ -86,6 +86,7 @@ def test_commands_read_a_bucket(chainq: Program, bucket: Bucket, server: Servers
         assert ran.out == chainq(*words, "--jsonl", url=server()).out
 
 
+@pytest.mark.search
 def test_exports_at_once(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
     """Some of the same heights, some of others: all rows are there once, whichever ended first."""
     url, env, starts = server(), bucket.environment(), [*range(FIRST, FIRST + 80, 20), FIRST]
@@ -182,6 +183,7 @@ def test_a_store_that_refuses_to_write(
     assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
 
 
+@pytest.mark.search
 def test_delta_tables(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
     """--delta with the same environment; two exports of other partitions that commit at once are both in the table."""
     deltalake = pytest.importorskip("deltalake")

@@ -133,6 +133,7 @@ def test_spends_as_of_a_block(chainq: Program, serve: Serve) -> None:
     assert not {"records/isOwner", "getChainBlocks"}.intersection(called)  # before anything is read
 
 
+@pytest.mark.search
 def test_reading_ends_when_all_is_spent(chainq: Program, serve: Serve) -> None:
     """A record is spent once: after the block that spends the last of them, none is requested."""
     key = fresh_key()

@@ -76,6 +76,7 @@ def test_rotated_under_a_run(way: str, chainq: Program, serve: Serve) -> None:
     assert whole(job) == plain.out.read_bytes()
 
 
+@pytest.mark.search
 def test_rotated_after_a_kill(chainq: Program, serve: Serve) -> None:
     """A killed run may leave rows beyond its position in the file that was rotated away: the next run warns of it."""
     service, deadly = Moving(FIRST + 40), assassin(chainq)

@@ -204,6 +204,7 @@ def test_an_error_is_that_of_its_request_alone(url: str) -> None:
         assert post(url, b"[" + b" , ".join([good, nested]) + b"]")[1]["error"]["code"] == -32700
 
 
+@pytest.mark.search
 def test_the_results_of_a_body_have_a_bound(chainq: Program, server: Servers) -> None:
     """A small request must not become a response of gigabytes, nor read what it will not send."""
     words = ("export", "full-blocks", "770:780", "--partition", "10", "--to", "lake", "-q")

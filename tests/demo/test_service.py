@@ -13,6 +13,7 @@ from harness.readings import readings
 from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
 
 
+@pytest.mark.search
 def test_pages_over_a_shuffled_height_lose_rows_but_one_big_page_is_whole() -> None:
     service = Service(CHAIN)
     walked = [row["id"] for page in range(40) for row in paged(service, "records/all", 777, 778, page, 700)]

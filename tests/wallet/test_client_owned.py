@@ -15,6 +15,7 @@ from harness.wallet import PUBLISHED, Holding, fresh_key
 pytest.importorskip("aleo")
 
 
+@pytest.mark.search
 def test_rows_of_several_keys_with_their_records() -> None:
     """Heights are numbers, as the service sends them; the plaintext is that of the SDK."""
     mine, yours = fresh_key(), fresh_key()
