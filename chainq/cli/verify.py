@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from chainq.verify.hashed import Hashes
     from chainq.verify.run import Second
 
-REPAIR = "remove the files that --columns file lists, and run the same chainq export again"
+REPAIR = "if the export is at fault, remove the files that --columns file lists, if any, and export again"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 

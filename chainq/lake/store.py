@@ -239,6 +239,9 @@ class ObjectStore:
         self.label = printable(re.sub("(?<=://)[^/]*@", "***@", url))  # a path is no secret
         self._errors: Any = exceptions
         os.environ.setdefault("AWS_ALLOW_HTTP", "true")  # to the endpoint of the user, also for Delta tables
+        named = os.environ.get("AWS_ENDPOINT_URL", "http://").lower()
+        if url.lower().startswith("s3:") and not named.startswith(("http://", "https://")):  # obstore would panic
+            raise UsageError("invalid endpoint of S3: AWS_ENDPOINT_URL must begin with http:// or https://")
         options: dict[str, Any] = {"retry_config": {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}}
         try:
             if url.lower().startswith("s3:") and os.environ.get("AWS_PROFILE"):

@@ -94,13 +94,16 @@ class ExportFiles:
     def _located(self, entry: Entry, one: Finding) -> Finding:
         """Return a finding about a partition, at all its heights unless one is known."""
         first, end = entry.spec.heights.edges if one.height is None else (one.height, one.end)
-        return one._replace(height=first, end=end, file=self._store.address(entry.name))
+        return one._replace(height=first, end=end, file=self._file(entry.name))
+
+    def _file(self, name: str) -> str:
+        """Return where a file is: its path, or its URL without the secrets that a URL may have."""
+        label = self._store.label
+        return f"{label.rstrip('/')}/{name}" if "://" in label else self._store.address(name)
 
     def _listed(self) -> list[Finding]:
         """Return what is wrong by the listing: gaps, partitions of another chain, and files of others."""
-        found = [
-            Finding(None, name.split("/")[0], "foreign", None, name, self._store.address(name)) for name in self._others
-        ]
+        found = [Finding(None, name.split("/")[0], "foreign", None, name, self._file(name)) for name in self._others]
         lacking: dict[HeightRange, list[str]] = {}
         for table, some in self._tables.items():
             specs = [one.spec for one in some]

@@ -141,9 +141,13 @@ class Wallet(Closing):
         return self._with_spends(batches(), heights, reverse=query.reverse)
 
     def _last(self, service: Service, heights: HeightRange) -> int:
-        """Return the last height whose spends count. Raises UsageError if it is below those of the rows."""
-        last = service.blocks.tip_height() if self.wanted.as_of is None else self.wanted.as_of
-        if self.wanted.as_of is not None and last + 1 < heights.end:
+        """Return the last height whose spends count. Raises UsageError if it is below those of the rows, or above the
+        tip: rows would be unspent as of a block that is not there."""
+        tip = service.blocks.tip_height()
+        last = tip if self.wanted.as_of is None else self.wanted.as_of
+        if last > tip:
+            raise UsageError(f"--as-of {last} is above the tip, {tip}")
+        if last + 1 < heights.end:
             message = f"--as-of {last} is below the end of the range, height {heights.end - 1}"
             raise UsageError(message, f"end the range before height {last + 1}")
         return last
