@@ -152,7 +152,8 @@ def test_findings_of_an_export_say_how_to_repair_it(looks: tuple[str, ...], prog
     for path in (program.home / "damaged").rglob("*.parquet"):
         path.write_bytes(path.read_bytes()[:-9])
     ran = program("verify", "damaged", *looks)
-    assert ran.err.endswith("; if the export is at fault, remove the files that --columns file lists, if any, and export again\n")
+    advice = "if the export is at fault, remove the files that --columns file lists, if any, and export again"
+    assert ran.err.endswith(f"; {advice}\n")
     assert b".parquet" in program("verify", "damaged", "--columns", "file").out
 
 
