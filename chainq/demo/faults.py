@@ -376,7 +376,7 @@ def byte_cap(page: Items, most: int, _: Ask) -> Items:
 
 FAULTS |= {
     "rate-window": Fault("Length of the window of rate-limit. Default: 60.", "SECONDS", HTTP),
-    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "SECONDS", HTTP),
+    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "CALLS", HTTP),
     "lag-rate": Fault("Share of the calls that lag-blocks hits. Default: all.", "SHARE", REQUEST),
     "reorg-after": Fault("Calls before reorg-at takes effect. Default: 10.", "CALLS", REQUEST),
     "cap-varies": Fault("Double the row cap of half of the calls, at random.", "", REQUEST),
