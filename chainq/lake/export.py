@@ -8,7 +8,6 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.dialects import is_shared
@@ -81,7 +80,7 @@ class Export:
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
         if is_same_service(service.url, store.address("")):
             raise UsageError(f"{store.label} would be exported into itself", "pass the URL of the service with --url")
-        if any((folder / data_set.NAME).is_file() for folder in Path(store.address("")).absolute().parents):
+        if store.folder and any((one / data_set.NAME).is_file() for one in store.folder.parents):
             raise UsageError(f"{store.label} is inside another export", "pass another --to")
         self._service, self._store, self._query, self._warn = service, store, query, warn
         self._hashes: dict[int, str | None] = {**service.origin}

@@ -92,13 +92,13 @@ class FolderStore:
     IncompleteError for a name that is neither a file nor a folder: what lies in a store may be of anybody, and none of
     it is followed out of it.
 
-    `label`: its name in messages, without secrets. `memory`: bytes that rows of a file may take up at a time, once they
-    are decoded.
+    `label`: its name in messages, without secrets. `folder`: where it is on this machine, None for an object store.
+    `memory`: bytes that rows of a file may take up at a time, once they are decoded.
     """
 
     def __init__(self, root: Path, memory: int = MAX_MEMORY) -> None:
         self.memory, self.label = memory, printable(str(root))
-        self._root = Path(os.path.realpath(root))
+        self._root = self.folder = Path(os.path.realpath(root))
 
     def listing(self) -> Iterator[Listed]:
         """Yield all files of the data set, except those in progress, and the names of what is beside it."""
@@ -235,6 +235,7 @@ class ObjectStore:
             import obstore
             from obstore import exceptions
             from obstore.store import from_url
+        self.folder = None
         self.memory, self._url, self._obstore = memory, url, obstore
         self.label = printable(re.sub("(?<=://)[^/]*@", "***@", url))  # a path is no secret
         self._errors: Any = exceptions

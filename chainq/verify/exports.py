@@ -98,8 +98,7 @@ class ExportFiles:
 
     def _file(self, name: str) -> str:
         """Return where a file is: its path, or its URL without the secrets that a URL may have."""
-        label = self._store.label
-        return f"{label.rstrip('/')}/{name}" if "://" in label else self._store.address(name)
+        return self._store.address(name) if self._store.folder else f"{self._store.label.rstrip('/')}/{name}"
 
     def _listed(self) -> list[Finding]:
         """Return what is wrong by the listing: gaps, partitions of another chain, and files of others."""

@@ -64,6 +64,13 @@ def test_the_same_data_set_as_in_a_folder(chainq: Program, bucket: Bucket, truth
     assert not any(b"open-sesame" in bucket.read(name) for name in bucket.names())
 
 
+def test_the_current_folder_is_not_around_a_bucket(chainq: Program, bucket: Bucket) -> None:
+    """An export may be sent to a bucket from within a folder that is one."""
+    (chainq.home / "chainq.json").write_text("{}")
+    ran = export(chainq, "demo:", bucket, "blocks", "0:3")
+    assert ran.code == 0, ran.err
+
+
 def test_all_tables_of_one_read(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
     """Each table has its objects; sql and verify read them there."""
     ran = export(chainq, server(), bucket, "chain", *WORDS[1:])
