@@ -1,6 +1,6 @@
 """The profiles of `config.toml`: read and checked, and chosen by name.
 
-Every mistake is reported with its file and key; `tomllib` names the line of what is no TOML. Header values may be
+Every mistake is reported with its file and key; `tomllib` names the line of invalid TOML. Header values may be
 secrets: no message repeats one.
 """
 

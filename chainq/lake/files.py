@@ -30,6 +30,7 @@ from chainq.text.sanitize import excerpt
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
 VERSION = 2  # of the receipt's fields
+OPENED = 8  # files that a run has open at a time
 _FIXED = 16  # bytes of a number at most
 _TAIL, _FOOTER = 64 << 10, 64 << 20  # bytes of the end of a file that are read at once, and of a footer at most
 
@@ -41,7 +42,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     `previous_hash`: of the block before. `sha256`: of its rows in order as `--jsonl` prints them. `proof`: how many
     chunks were proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other
     tables too. `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was extracted
-    from, if different (`lake/reads.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty
+    from, if different (`lake/plan.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty
     if they were not; `unhashed`: what could not be checked, counted.
     """
 

@@ -24,7 +24,7 @@ from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
 from chainq.lake.data_set import export_command, gaps, listed, look
-from chainq.lake.files import Receipt, StoredFile, schema_of
+from chainq.lake.files import OPENED, Receipt, StoredFile, schema_of
 from chainq.lake.names import UNKNOWN, Entry, lacking, no_table
 from chainq.lake.plan import broken
 from chainq.lake.rows import StoredRows
@@ -40,7 +40,6 @@ from chainq.rows.transaction import times_called
 BLOCKS = ("blocks", SOURCE.command)
 KEYS = (("records", "output_index"), ("outputs", "index"))
 """The tables that give ownership rows their heights, and what they call the index of the output."""
-OPENED = 8  # files read concurrently
 _NEAR = 100  # heights of a lookup that are read together: a row group contains several blocks
 
 

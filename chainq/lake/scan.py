@@ -23,7 +23,7 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import Contents, export_command, gaps, listed
-from chainq.lake.files import StoredFile, schema_of
+from chainq.lake.files import OPENED, StoredFile, schema_of
 from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
@@ -33,7 +33,6 @@ from chainq.text.sanitize import excerpt
 T = TypeVar("T")
 GROUP = 64  # files that are skipped together
 TOGETHER = 4 << 20  # bytes of rows that are filtered together
-OPENED = 8  # files opened concurrently
 _HIGHEST = 2**53  # above all heights: a filter that may be true here has no upper bound
 
 

@@ -37,7 +37,7 @@ def locks(descriptor: int, *, shared: bool = False) -> bool:
 
 def is_locked(path: Path) -> bool:
     """Return whether a process has the kernel lock of a file, which is taken for a moment if not."""
-    with suppress(OSError):  # there is no file, or its file system has no locks
+    with suppress(OSError):  # the file is missing, or its file system has no locks
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)  # over NFS, a lock needs a writer
         try:
             return not locks(descriptor, shared=True)

@@ -1,7 +1,8 @@
 """What is done to rows, wherever they lie, with the check of `chainq verify` that must tell it; and partitions written
 anew with the names and receipts that a liar would give them.
 
-A file of `-o` and a partition of an export take the damages of this table; a service has its own: `chainq.demo.plants`.
+A file of `-o` and a partition of an export take the damages of this table; a service has its own in
+`chainq.demo.registry`.
 """
 
 import io
