@@ -19,12 +19,10 @@ from chainq.errors import UsageError
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
-from chainq.text.align import aligned
+from chainq.text.align import LEAST, aligned
 from chainq.text.sanitize import mask_url, quoted
-from chainq.text.width import ENDLESS, terminal_width, wrap
+from chainq.text.width import ENDLESS, GAP, terminal_width, wrap
 from chainq.transport.jsonrpc import encode
-
-_LEAST = 26  # character cells beside names for what is said of them
 
 if TYPE_CHECKING:
     from chainq.cli.options import ReportOptions
@@ -106,7 +104,7 @@ def list_faults() -> None:
 def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:
     """Print names with their texts, then a note; names are never broken, so that they can be copied."""
     room = terminal_width() if on_terminal(None) else ENDLESS
-    if room - max(len(name) for name, _ in rows) < _LEAST:  # a line of its own for each name
+    if room - GAP - max(len(name) for name, _ in rows) < LEAST:  # a line of its own for each name
         lines = [
             line for name, text in rows for line in (name, *(f"  {part}" for part in wrap(text, room - 2) if part))
         ]

@@ -18,7 +18,7 @@ from chainq.config.server import completed
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.lookups import with_height
-from chainq.fetching.reading import Reading, Select
+from chainq.fetching.reading import Reading
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, parse_height
 from chainq.process import Closing
@@ -114,10 +114,12 @@ class Client(Closing):
         with self._shown.bar(len(reading.heights) if reading.query.bounds else None) as bar:
             yield from self._taken(reading, bar, whole=whole)
 
-    def _taken(self, reading: Reading, bar: Progress, select: Select = iter, *, whole: bool = False) -> Iterator[Batch]:
+    def _taken(
+        self, reading: Reading, bar: Progress, source: Iterator[Batch] | None = None, *, whole: bool = False
+    ) -> Iterator[Batch]:
         """Yield the batches of a reading; log what there is to say at their end."""
         of_heights = reading.query.by_height and reading.query.bounds is not None
-        for batch in reading.batches(select, whole=whole):
+        for batch in reading.batches(source, whole=whole):
             reading.took(batch)
             yield with_height(batch) if of_heights else batch
             bar.wrote(len(batch.heights or ()), batch.shown)
@@ -378,7 +380,7 @@ class Client(Closing):
             with self._shown.bar(len(reading.heights)) as bar, Wallet(found, wanted, count, bar) as wallet:
                 service = self._service
                 owned = wallet.owned(service, query, reading.heights, self._shown.warn, service.fetch_range)
-                yield from self._taken(reading, bar, lambda _: owned)
+                yield from self._taken(reading, bar, owned)
                 if unowned := wallet.none_owned:
                     self._warn_unowned(unowned, wallet.unowned)
                 wallet.check()

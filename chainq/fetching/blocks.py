@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.errors import IncompleteError, LackingError, NotFoundError, ResponseError, ServiceError, StaleError
+from chainq.catalog.methods import BY_COMMAND
+from chainq.errors import IncompleteError, LackingError, NotFoundError, ResponseError, StaleError
 from chainq.fetching import lookups
 from chainq.fetching.calls import Calls
 from chainq.heights import bounds
-from chainq.heights.range import HeightRange
 from chainq.query import Batch
 from chainq.rows import fields
 from chainq.text.sanitize import printable
-from chainq.transport.jsonrpc import decode_rows
 
 if TYPE_CHECKING:
     from chainq.lake.reader import Reader
@@ -144,23 +142,6 @@ class Blocks:
         """Return the same, ignoring the lake."""
         found = lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), height)
         return None if found is None else hash_text(fields.value_at(found[0], "block_hash"))
-
-    def block_hashes(self, heights: HeightRange) -> dict[int, str]:
-        """Return block hashes by height, with one request of at most 1,000.
-
-        If that fails, or lacks the last block, only that is looked up.
-        """
-        arguments = {Role.START: heights.start, Role.END: heights.end}
-        try:
-            rows = self._calls.of(BY_COMMAND["blocks"])(arguments, decode_rows, str(heights), divisible=True)
-        except ServiceError:  # it may lack the method
-            rows = []
-        sent = (fields.Picker(["height", "block_hash"])(row) for row in rows)
-        hashes = {at: hash_text(found) for height, found in sent if (at := fields.integer_of(height)) is not None}
-        last = heights.end - 1
-        if last not in hashes and (found := self.block_hash(last)) is not None:  # a list may be truncated
-            return {last: found}
-        return {height: found for height, found in hashes.items() if height in heights}
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none.

@@ -93,7 +93,6 @@ class Lake:
         return [
             (part, None if part in missing else entries[bisect_left(ends, part.end)])
             for part in heights.split([edge for gap in missing for edge in gap.edges], reverse=query.reverse)
-            if len(part)  # of no heights there are none
         ]
 
     def _take(self, entry: Entry) -> None:

@@ -1,6 +1,6 @@
 """`Reading`: the one way from a query to its rows, for the commands, `Client` and `sql`, and what to say about them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_NAME, Method, Role
@@ -12,8 +12,6 @@ from chainq.heights.range import HeightRange
 from chainq.query import Batch, Lookup, Query, limited, matching
 from chainq.text.humanize import chain_end, counts, end_above, utc
 from chainq.text.sanitize import quoted
-
-Select = Callable[[Iterator[Batch]], Iterator[Batch]]
 
 
 class Note(NamedTuple):
@@ -49,14 +47,13 @@ class Reading:
             self.read = HeightRange(self.left.start, self.left.start)
         return self.heights
 
-    def batches(self, select: Select = iter, *, whole: bool = False) -> Iterator[Batch]:
+    def batches(self, source: Iterator[Batch] | None = None, *, whole: bool = False) -> Iterator[Batch]:
         """Return the rows that pass the filter, up to the limit, to be taken one batch after another.
 
-        `select`: picks rows before that; the limit is one of these. `whole`: the limit cuts no batch. Raises UsageError
+        `source`: rows in place of those that the query requests. `whole`: the limit cuts no batch. Raises UsageError
         before the first, and ChainqError.
         """
-        query = self.query if select is iter else self.query._replace(limit=None)
-        batches = matching(select(self._source(query)), query.where)
+        batches = matching(self._source() if source is None else source, self.query.where)
         return limited(batches, None if whole else self.query.limit)
 
     def took(self, batch: Batch) -> None:
@@ -70,8 +67,8 @@ class Reading:
             self.read = HeightRange(self.read.start, max(self.read.end, after))
             self.left = HeightRange(start, first) if self.query.reverse else HeightRange(after, end)
 
-    def _source(self, query: Query) -> Iterator[Batch]:
-        heights, service, method = self.left, self.service, query.method
+    def _source(self) -> Iterator[Batch]:
+        query, heights, service, method = self.query, self.left, self.service, self.query.method
         if query.page is not None:
             check_one_page(method, heights)
             return service.fetch_one_page(query, heights)

@@ -46,11 +46,15 @@ class HeightRange:
     def split(self, edges: Iterable[int], *, reverse: bool = False) -> "list[HeightRange]":
         """Return the parts of the range, split at some heights, first part first, or last with `reverse`.
 
+        An empty range has none.
+
         >>> [str(part) for part in HeightRange(0, 10).split([4, 20])]
         ['heights 0-3', 'heights 4-9']
+        >>> HeightRange(4, 4).split([4])
+        []
         """
         cuts = [self.start, *sorted({edge for edge in edges if self.start < edge < self.end}), self.end]
-        parts = [HeightRange(start, end) for start, end in pairwise(cuts)]
+        parts = [HeightRange(start, end) for start, end in pairwise(cuts) if start < end]
         return parts[::-1] if reverse else parts
 
 

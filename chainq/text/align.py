@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from chainq.text.sanitize import printable
 from chainq.text.width import ENDLESS, GAP, width_of, wrap
 
-_LEAST = 24  # character cells of the last column; a narrower terminal gets longer lines
+LEAST = 24  # character cells of the last column; a narrower terminal gets longer lines
 
 
 def aligned(lines: Sequence[Sequence[str]], room: int = ENDLESS, most: int = ENDLESS) -> list[str]:
@@ -13,7 +13,7 @@ def aligned(lines: Sequence[Sequence[str]], room: int = ENDLESS, most: int = END
     `most`."""
     clean = [[printable(text) for text in line] for line in lines]
     widths = [min(most, max(map(width_of, texts))) for texts in zip(*clean, strict=True)][:-1]
-    widths.append(max(_LEAST, room - sum(size + GAP for size in widths)))
+    widths.append(max(LEAST, room - sum(size + GAP for size in widths)))
     output = []
     for line in clean:
         pieces = [wrap(text, size) for text, size in zip(line, widths, strict=True)]

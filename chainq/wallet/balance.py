@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.defaults import SETTLE
 from chainq.errors import BehindError, IncompleteError, Shortfall, UsageError
 from chainq.fetching.blocks import Tip
 from chainq.fetching.service import Service
@@ -26,7 +27,6 @@ from chainq.wallet.walk import Keeper, advice, announce, fewer, walk
 
 RECORDED = 250  # heights after which the book is recorded, unless one of its records is expected in a later block
 _WAYS = "--end HEIGHT reads fewer, with --checkpoint FILE a stopped run resumes"
-SETTLED = 10  # blocks below the tip whose rows may still arrive (docs/completeness.md, "Following the tip")
 
 _OWNERSHIP = BY_COMMAND["ownership"]
 
@@ -79,7 +79,7 @@ class Bookkeeper(Closing):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         self._progress.begin(max(0, stop - book.next))
         behind = self._read_to(book, max(book.next, stop))
-        if behind is not None and behind < tip.height - SETTLED:
+        if behind is not None and behind < tip.height - SETTLE:
             raise IncompleteError(f"{fewer(behind)}; the balance ends at block {behind - 1}", advice(behind))
         if behind is not None:
             warning = f"{fewer(behind)}, as it may be indexing; the balance is as of block {behind - 1}"

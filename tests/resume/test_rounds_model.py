@@ -88,11 +88,6 @@ class Chain:
 
     hash_of = block_hash
 
-    def block_hashes(self, heights: HeightRange) -> dict[int, str]:
-        behind = self.step()
-        top = min(heights.end, self.height - behind + 1)
-        return {height: self.hash(height) for height in range(heights.start, top)}
-
     def fetch_range(self, _: Query, heights: HeightRange, *__: object) -> Iterator[Batch]:
         """Chunks of at most seven heights; each is proved by a row of the next seven where there is one."""
         for start in range(heights.start, heights.end, 7):
