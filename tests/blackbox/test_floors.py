@@ -199,6 +199,15 @@ def test_heights_without_blocks_rest_on_belief(
     assert {*ran.rows} <= due
 
 
+@pytest.mark.parametrize("bounds", ["100:110", "60:160", "0:"])
+def test_a_service_that_shows_none_of_the_first_rows(bounds: str, program: Program, small: Truth) -> None:
+    """It lists no row that full blocks name, so it is not known to leave out any program: the rows are doubted."""
+    service = Service(small.chain, Faults("page-0-skipped"))
+    ran = run_of(program, service, "transitions", bounds, "--page-size", "1500")
+    assert ran.code == 6 or BELIEVED in ran.err, ran.err
+    assert run_of(program, service, "transitions", bounds, "--page-size", "1500", "--strict").code == 6
+
+
 @pytest.mark.parametrize("bounds", ["0:", "100:200", "190:"])
 def test_transitions_that_deployed_servers_never_list(bounds: str, program: Program, small: Truth) -> None:
     """Fees and transitions without inputs are not missed, at the tip either, nor is a program that is not listed at
