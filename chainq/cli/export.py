@@ -65,7 +65,7 @@ def run(given: ExportCommand) -> None:
     query = _query(given)
     _check_installed(given)
     reporter = connect.reporter(given)
-    options = connect.service_options(given, strict=given.strict)
+    options = connect.service_options(given)
     store = open_store(given.to)
     progress = Progress(reporter, query)
     with connect.open_service(options, reporter, progress.open) as service:

@@ -18,7 +18,6 @@ from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
-from chainq.cli.stdin import check_open
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import NotFoundError, Shortfall, UsageError
 from chainq.fetching.blocks import check_age
@@ -27,7 +26,6 @@ from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading, check_one_page
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
-from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
     from chainq.resume.settings import ResumeSettings
 
-SCREENFUL = 50  # rows of a list without heights on a terminal: nobody knows how long it is
+BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
 BEGINNING_READ = 2000  # rows that are read at most for those that a table holds back: a filter may leave few
 
 
@@ -60,16 +58,13 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
-    if STDIN in (query.lookups or ()):
-        check_open()
     resume = resume_settings(query, given)
-    max_age = None if method.ranged or given.max_age is None else parse_age(given.max_age, "max-age")
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
     settings = output.settings(method, given, appended=appended, totals=totals)
     query = query._replace(located=any(column.computed for column in settings.spec.columns))
     reporter = reporter or connect.reporter(given)
-    lake = given.lake or "" if method.stored else None
-    options = connect.service_options(given, patient=given.follow, strict=given.strict, lake=lake)
+    given.lake = given.lake if method.stored else None  # nor is the profile's read
+    options = connect.service_options(given)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
@@ -78,18 +73,15 @@ def run(
         if given.dry_run:
             _print_requests(service, query, resume, identity)
             return
-        screenful = query.endless and settings.spec.terminal
-        reading = Reading(query._replace(limit=SCREENFUL) if screenful else query, service, lookups(query))
+        reading = Reading(query, service, lookups(query))
         stack.callback(reporter.end)
         stack.callback(_say_doubts, reading, reporter)
         if resume is not None:
             _follow(reading, resume, identity, settings, reporter)
             return
-        if max_age is not None:
-            check_age(service.blocks.tip(), max_age)
+        if given.max_age is not None:
+            check_age(service.blocks.tip(), given.max_age)
         _Run(reading, settings, reporter).write()
-        if screenful and reading.limit == 0:
-            reporter.note(f"only the first {SCREENFUL} rows were read; --limit N reads more")
 
 
 def _say_doubts(reading: Reading, reporter: Reporter) -> None:
@@ -248,23 +240,16 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
 
 
 def _begun_together(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Yield the first rows as one batch, which settles the widths of columns; then the others as they come.
-
-    If the run fails or is stopped, what has come is yielded before the error.
-    """
+    """Yield the first rows as one batch, which settles the widths of columns; then the others as they come."""
     held: Batch | None = None
-    failure = None
     try:
         for batch in batches:
             held = batch if held is None else held.joined(batch)
-            if len(held.rows) >= output.BEGINNING or held.shown >= BEGINNING_READ:
+            if len(held.rows) >= BEGINNING or held.shown >= BEGINNING_READ:
                 break
-    except BaseException as error:
-        failure = error
-    if held is not None:
-        yield held
-    if failure is not None:
-        raise failure
+    finally:  # what has come is written before an error
+        if held is not None:
+            yield held
     yield from batches
 
 

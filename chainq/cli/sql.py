@@ -15,7 +15,6 @@ from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
-from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
@@ -55,7 +54,7 @@ def run(given: "SqlOptions") -> None:
         raise UsageError("-o needs a query")
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn)
-    store = open_store(words[0], config_values.memory(given.max_memory)) if words else None
+    store = open_store(words[0], given.max_memory) if words else None
     if query is None:
         _print_views(store, given, reporter)
         return
@@ -126,7 +125,7 @@ def _looks_like_query(text: str) -> bool:
 
 def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
     """Fetch the tables that a query names into memory, all of the same heights of the service. Raises ChainqError."""
-    options = connect.service_options(given, strict=given.strict)
+    options = connect.service_options(given)
     commands = database.tables(query)
     if not commands:
         raise UsageError(f"the query names no table: expected {', '.join(map(view_name, COMMANDS))}")
