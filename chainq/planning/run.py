@@ -55,7 +55,7 @@ class Run:
         self.blocks = bool(self.method.identity) and witness
         self.located = self.blocks and self.method.height is None
         self.conservation = Conservation(reverse=query.reverse)
-        self.order, self.kinds = Order(), Kinds()
+        self.order, self.kinds = Order(), known.kinds or Kinds()
         self.highest, self.empty, self.dense, self.widest = -1, 0, -1, known.shown_width
         self.heavy: set[int] = set()
         self.late_heights: set[int] = set()
