@@ -45,7 +45,7 @@ class Collector:
         return None
 
     def _left(self, height: int) -> int:
-        return sum(at == height for at, _ in self._named.missing())
+        return len(self._named.missing(height))
 
     def _see(self, heights: HeightRange, size: int | None, number: int = 0) -> Page | None:
         try:
@@ -70,7 +70,7 @@ class Collector:
             page = self._see(heights, min(max(due, size), size * tuning.LARGER**tuning.LARGER_PAGES))
             longest = max(longest, len(page.rows) if page else 0)
         self._walks(height, longest or size, due)
-        lacking = [key for at, key in self._named.missing() if at == height]
+        lacking = [key for _, key in self._named.missing(height)]
         owed = sum(self._named.kinds.must(self._named.kinds_at(key)) for key in lacking)
         for key in lacking:
             self._named.kinds.lack(self._named.kinds_at(key), height)
