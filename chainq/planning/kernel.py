@@ -186,9 +186,10 @@ class Named:
         """Return the kinds of a row."""
         return self._due.kinds.get(key, ())
 
-    def missing(self) -> list[tuple[int, Key]]:
-        """Return the due rows that were not shown, with their heights."""
-        lacking = ((height, key) for key, height in self._due.at.items() if self._lacks(key))
+    def missing(self, only: int | None = None) -> list[tuple[int, Key]]:
+        """Return the due rows that were not shown, with their heights; `only` those of one height."""
+        due = ((height, key) for key, height in self._due.at.items() if only in (None, height))
+        lacking = (one for one in due if self._lacks(one[1]))
         return sorted(one for one in lacking if self.kinds.may(self.kinds_at(one[1])))
 
     def _lacks(self, key: Key) -> bool:

@@ -45,12 +45,11 @@ class Collector:
         return None
 
     def _left(self, height: int) -> int:
-        return sum(at == height for at, _ in self._named.missing())
+        return len(self._named.missing(height))
 
     def _owed(self, height: int) -> int:
         """Return how many rows are missing at a height that the service must list."""
-        kinds, missing = self._named.kinds, self._named.missing()
-        return sum(at == height and kinds.must(self._named.kinds_at(key)) for at, key in missing)
+        return sum(self._named.kinds.must(self._named.kinds_at(key)) for _, key in self._named.missing(height))
 
     def _see(self, heights: HeightRange, size: int | None, number: int = 0) -> Page | None:
         try:
@@ -75,9 +74,8 @@ class Collector:
             page = self._see(heights, min(max(due, size), size * tuning.LARGER**tuning.LARGER_PAGES))
             longest = max(longest, len(page.rows) if page else 0)
         self._walks(height, longest or size, due)
-        for at, key in self._named.missing():
-            if at == height:
-                self._named.kinds.lack(self._named.kinds_at(key), height)
+        for _, key in self._named.missing(height):
+            self._named.kinds.lack(self._named.kinds_at(key), height)
         if owed := self._owed(height):
             raise BehindError(
                 f"{heights}: {owed} of its {due} rows do not come, by its full block; the service lacks them",
