@@ -56,7 +56,7 @@ def test_a_profile_completes_what_is_not_stated(tmp_path: Path, monkeypatch: pyt
     assert (complete.url, complete.profile, complete.rate, complete.timeout) == ("http://h/", "p", 5.0, 7.0)
     assert complete.headers == {"K": "secret", "X": "v"}
     assert "secret" not in repr(complete)
-    sent = complete._replace(headers=given.headers, names=None)
+    sent = complete._replace(headers=given.headers)
     assert b"secret" not in pickle.dumps(sent)
     assert completed(sent) == complete
     assert completed(ServiceOptions("http://other/", "p")).headers == {}

@@ -75,9 +75,7 @@ def run(given: ExportCommand) -> None:
             return
         reporter.draw()
         try:
-            totals = export.run(
-                partial(_crew, given), service.options._replace(headers=options.headers, names=None), progress
-            )
+            totals = export.run(partial(_crew, given), service.options._replace(headers=options.headers), progress)
         finally:
             reporter.end()
             if export.believed:

@@ -22,6 +22,7 @@ from chainq.cli.stdin import check_open
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import NotFoundError, Shortfall, UsageError
 from chainq.fetching.blocks import check_age
+from chainq.fetching.calls import PUBLISHED
 from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading, check_one_page
 from chainq.fetching.service import Service
@@ -72,7 +73,7 @@ def run(
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
-            check_page_size(query, service.dialect.known(method) or service.dialect.published)
+            check_page_size(query, service.dialect.known(method) or PUBLISHED)
         identity = {**_identity(service, query, settings), **identity}
         if given.dry_run:
             _print_requests(service, query, resume, identity)
@@ -238,7 +239,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "start": query.bounds.start or 0 if query.bounds else 0,
         "url": mask_url(service.url),
         # As stated, and not as detected: a checkpoint is opened, and its place found writable, before any request.
-        "dialect": None if is_shared(method, service.dialect.names) else service.dialect.name,
+        "dialect": None if is_shared(method) else service.dialect.name,
         "format": settings.recorded_format,
         "columns": settings.requested,
         **{name: True for name, is_so in switches.items() if is_so},
@@ -286,7 +287,7 @@ def _print_requests(
         query = follow.first_round(query, resume, identity)
     if query.bounds is not None:
         query = query._replace(bounds=service.bounded(query.bounds))
-    dialect = service.dialect.known(query.method) or service.dialect.published
+    dialect = service.dialect.known(query.method) or PUBLISHED
     by_key = query.lookups is not None or query.by_height
     calls = _lookup_calls(service, query, dialect) if by_key else _range_calls(service, query)
     with open_sink(None) as sink:

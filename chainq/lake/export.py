@@ -14,6 +14,7 @@ from chainq.catalog.dialects import is_shared
 from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, UnreachableError, UsageError
+from chainq.fetching.calls import PUBLISHED
 from chainq.fetching.reading import unreached
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
@@ -212,8 +213,8 @@ class Export:
         """Return what all workers are given; the dialect is detected here and not by each of them, if it matters."""
         spoken = self._service.dialect
         methods = (read_method(task.spec.command) for task in made.tasks)
-        found = (spoken.of(method).name for method in methods if not is_shared(method, spoken.names))
-        name = next(found, spoken.stated or spoken.published.name)
+        found = (spoken.of(method).name for method in methods if not is_shared(method))
+        name = next(found, spoken.stated or PUBLISHED.name)
         tip, to = self._service.blocks.tip(), self._store.address("")
         return Job(options._replace(dialect=name), tip, to, self._query.hashes)
 

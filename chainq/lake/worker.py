@@ -46,7 +46,7 @@ class Job(NamedTuple):
     """One export, the same for all its partitions. `tip`: the coordinator's. `destination`: means the same in every
     process. `hashes`: whether block hashes are recomputed.
 
-    `service`: the coordinator's, without the headers and names of its profile. Each worker reads these itself, so that
+    `service`: the coordinator's, without the headers of its profile. Each worker reads these itself, so that
     no secret is sent. Rate, concurrency and memory are totals for all workers until the job is `shared`."""
 
     service: ServiceOptions
