@@ -3,7 +3,7 @@
 import pickle
 
 from chainq.errors import Shortfall
-from chainq.text.humanize import end_above
+from chainq.heights.range import end_above
 
 
 def test_a_shortfall_stays_one_between_processes() -> None:

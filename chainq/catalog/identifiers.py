@@ -18,95 +18,62 @@ STORES = ("s3", "gs", "az")
 
 
 class TextKind(Enum):
-    """A kind of text: its name with an article."""
+    """A kind of text."""
 
-    HEIGHT = "a height, or a row id"
-    TRANSACTION = "a transaction ID"
-    ADDRESS = "an address"
-    PROGRAM = "a program ID"
-    FUNCTION = "a function of a program"
-    BLOCK_HASH = "a block hash"
-    TRANSITION = "a transition ID"
-    RECORD = "the ciphertext of a record"
-    STATE_ROOT = "a state root"
-    FIELD = "a field or group element"
-    SHORTENED = "shortened by a table"
-    SECRET = "a secret key"  # noqa: S105  # a name
+    HEIGHT = "height"
+    FIELD = "field element"
+    PROGRAM = "program ID"
+    FUNCTION = "function of a program"
+    TRANSACTION = "transaction ID"
+    BLOCK_HASH = "block hash"
+    TRANSITION = "transition ID"
+    RECORD = "ciphertext of a record"
+    ADDRESS = "address"
 
 
-_PREFIXES = {
-    "aleo": TextKind.ADDRESS,
-    "at": TextKind.TRANSACTION,
-    "ab": TextKind.BLOCK_HASH,
-    "au": TextKind.TRANSITION,
-    "as": TextKind.TRANSITION,
-    "record": TextKind.RECORD,
-    "sr": TextKind.STATE_ROOT,
-}
-"""The human-readable parts of bech32 texts on the chain (docs/protocol.md, "Values")."""
 _NAME = "[A-Za-z][A-Za-z0-9_]*"
+_SYMBOLS = f"1[{bech32.ALPHABET}]"
+# The human-readable parts are those of docs/protocol.md, "Values". Each network has its prefix of addresses.
 _FORMS = {
-    r".*….*|[a-z]{2,10}1\w+\.\.\.\w+": TextKind.SHORTENED,
-    r"[0-9][0-9_]*(\.[0-9]+)?[KkMm]?": TextKind.HEIGHT,
-    r"[0-9]+(field|group|scalar)": TextKind.FIELD,
-    rf"{_NAME}\.aleo": TextKind.PROGRAM,
-    rf"{_NAME}\.aleo/{_NAME}": TextKind.FUNCTION,
+    TextKind.HEIGHT: r"[0-9][0-9_]*(\.[0-9]+)?[KM]?",
+    TextKind.FIELD: "[0-9]+(field|group|scalar)",
+    TextKind.PROGRAM: rf"{_NAME}\.aleo",
+    TextKind.FUNCTION: rf"{_NAME}\.aleo/{_NAME}",
+    TextKind.TRANSACTION: f"at{_SYMBOLS}{{6,}}",
+    TextKind.BLOCK_HASH: f"ab{_SYMBOLS}{{6,}}",
+    TextKind.TRANSITION: f"a[us]{_SYMBOLS}{{6,}}",
+    TextKind.RECORD: f"record{_SYMBOLS}{{6,}}",
+    TextKind.ADDRESS: f"aleo{_SYMBOLS}{{6,}}|[a-z]+{_SYMBOLS}{{58}}",
 }
 
 
 def kind_of(text: str) -> TextKind | None:
-    """Return what a text is, None if it looks like nothing that is known. Checksums of known prefixes may be wrong."""
-    if text.startswith(KEYS):
-        return TextKind.SECRET
-    for form, kind in _FORMS.items():
-        if re.fullmatch(form, text):
-            return kind
-    prefix, _, data = text.lower().rpartition("1")
-    if prefix in _PREFIXES:
-        return _PREFIXES[prefix] if len(data) >= 6 and set(data) <= set(bech32.ALPHABET) else None
-    # Each network has its prefix of addresses: 58 characters after the 1 are 32 bytes and the checksum. If that is
-    # wrong, the prefix may be a mistyped one of these.
-    return TextKind.ADDRESS if prefix.isalpha() and len(data) == 58 and not bech32.fault(text) else None
+    """Return what a text is by its form, None if it looks like nothing that is known. Checksums may be wrong."""
+    return next((kind for kind, form in _FORMS.items() if re.fullmatch(form, text, re.IGNORECASE)), None)
 
 
-def shown(text: str) -> str:
-    """Return an argument as messages repeat it: a space and the text in quotes, or nothing for a secret."""
-    return "" if kind_of(text) is TextKind.SECRET else f" {quoted(text)}"
-
-
-def check_kind(text: str, wanted: str, *expected: TextKind) -> None:
-    """Raise UsageError for a text of another kind than `expected`, which it names; `wanted` names the argument.
-
-    A text of no known kind passes: other checks know better what is wrong with it.
-    """
-    kind = kind_of(text)
-    if kind is not None and kind not in expected:
-        raise UsageError(f"invalid {wanted}{shown(text)}: this is {kind.value}")
-
-
-def coded(text: str, title: str, kind: TextKind, prefix: str = "") -> str:
-    """Check a bech32 or bech32m text of a kind, with that prefix if there is one; `title` names it in the message."""
+def coded(text: str, title: str, prefix: str = "") -> str:
+    """Check a bech32 or bech32m text, with that prefix if there is one; `title` names it in the message."""
     if fault := bech32.fault(text, prefix):
-        check_kind(text, title, kind)
         raise UsageError(f"invalid {title} {quoted(text)}: {fault}")
     return text.lower()  # servers compare texts; BIP 173 allows upper case, for QR codes
 
 
 def transaction_id(text: str) -> str:
     """Check a transaction ID: bech32 or bech32m with prefix `at` (docs/protocol.md, "Values")."""
-    return coded(text, "transaction ID", TextKind.TRANSACTION, "at")
+    return coded(text, "transaction ID", "at")
 
 
 def address(text: str) -> str:
     """Check an address: bech32 or bech32m with any prefix, because each network has its own."""
-    check_kind(text, "address", TextKind.ADDRESS)
-    return coded(text, "address", TextKind.ADDRESS)
+    if (kind := kind_of(text)) and kind is not TextKind.ADDRESS:
+        raise UsageError(f"invalid address {quoted(text)}: this is a {kind.value}")
+    return coded(text, "address")
 
 
 def program(text: str) -> str:
     """Check a program ID: a name and a network, both identifiers, as in `credits.aleo`."""
     if not re.fullmatch(rf"{_NAME}\.{_NAME}", text):
-        check_kind(text, "program ID", TextKind.PROGRAM)
         raise UsageError(f"invalid program ID {quoted(text)}: expected a name such as credits.aleo")
     return text
 

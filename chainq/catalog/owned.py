@@ -1,7 +1,6 @@
 """The rows of `chainq owned`: those of no method, but picked from `records/isOwner` and joined with `records/all`."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
 
@@ -47,21 +46,13 @@ READABLE = (
 """The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
 
 
-class Needed(NamedTuple):
-    """What columns need: the arguments of `owned_method`."""
-
-    records: bool
-    plaintext: bool
-    spends: bool
-
-
-def needed(paths: Iterable[str]) -> Needed:
-    """Return what the columns of these paths, or their members, need."""
+def needed(paths: Iterable[str]) -> tuple[bool, bool, bool]:
+    """Return what the columns of these paths, or their members, need: records, their plaintext, what spends them."""
     roots = {path.partition(".")[0] for path in paths}
     inside = (PLAINTEXT.path, PLAINTEXT_JSON.path, RECORD_NAME.path, SENDER.path, AMOUNT.path, TOKEN.path)
     plaintext = not roots.isdisjoint(inside)
     records = plaintext or not roots.isdisjoint({column.path for column in BY_COMMAND["records"].columns} - SHARED)
-    return Needed(records, plaintext, not roots.isdisjoint((SPENT_HEIGHT.path, SPENT_TRANSACTION.path)))
+    return records, plaintext, not roots.isdisjoint((SPENT_HEIGHT.path, SPENT_TRANSACTION.path))
 
 
 def readable(method: Method, *, several: bool) -> Method:

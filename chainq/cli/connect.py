@@ -15,8 +15,8 @@ from chainq.defaults import RETRIES
 from chainq.errors import ChainqError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
+from chainq.heights.range import chain_end
 from chainq.process.signals import end_at
-from chainq.text.humanize import chain_end
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:
@@ -89,5 +89,7 @@ def _named(given: "ServiceFlags") -> tuple[str, str | None]:
 
 def _header(text: str) -> tuple[str, str]:
     """Return the name and the value of a header, the latter from the environment if it says so. Raises UsageError."""
-    name, value = config_values.header(text)
-    return config_values.checked_header(name, config_values.from_environment(value, f"--header {name}"))
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise UsageError("invalid --header: expected 'Name: value'")
+    return config_values.header(name, config_values.from_environment(value.strip(), f"--header {name}"))

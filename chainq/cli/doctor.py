@@ -19,10 +19,9 @@ from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import WORKS
 from chainq.doctor.prober import Check, Prober
 from chainq.sinks.open import open_sink
-from chainq.text.align import aligned
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
-from chainq.text.width import terminal_width, wrap
+from chainq.text.width import aligned, terminal_width, wrap
 from chainq.transport.base import ServiceOptions
 
 WIDE = 79  # cells of a terminal from which on findings get a wide column

@@ -23,7 +23,7 @@ from chainq.fetching.links import TIERS as HASHED
 from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_count
-from chainq.heights.range import HeightSet
+from chainq.heights.range import HeightSet, chain_end
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
@@ -32,7 +32,7 @@ from chainq.lake.workers import Listener, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
-from chainq.text.humanize import chain_end, counted, in_bytes
+from chainq.text.humanize import counted, in_bytes
 from chainq.transport.base import Report, ServiceOptions
 
 if TYPE_CHECKING:

@@ -207,7 +207,7 @@ def use_color(*, terminal: bool) -> bool:
 
 def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...]:
     """Return the columns that `--columns` requests, unless `--no-check` those of the catalogue. Raises UsageError."""
-    from chainq.catalog.columns import column_by_end, selectable_column
+    from chainq.catalog.nested import column_by_end, selectable_column
 
     chosen: list[Column] = []
     unknown: list[str] = []

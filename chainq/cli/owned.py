@@ -62,18 +62,18 @@ def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:
 
 def _wanted(given: OwnedOptions, format_name: str) -> Wanted:
     """Return what is printed of each row. A table for a person shows what records hold."""
-    named = needed(_requested(given))
-    if named.spends and not (given.spent or given.unspent):
+    records, plaintext, spends = needed(_requested(given))
+    if spends and not (given.spent or given.unspent):
         raise UsageError(
             "columns spent_height and spent_transaction need --spent or --unspent",
             "for all records use --spent --unspent",
         )
     given.require("as_of", "spent", "unspent")
-    decrypt = given.decrypt or named.plaintext or (format_name == "table" and not given.columns)
+    decrypt = given.decrypt or plaintext or (format_name == "table" and not given.columns)
     style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
     style = Style.TABLE if format_name == "table" else style
     # Ownership rows have no height, records do.
-    records = given.records or named.records or decrypt or format_name == "chart"
+    records = given.records or records or decrypt or format_name == "chart"
     return Wanted(records, decrypt, given.spent, given.unspent, given.as_of, style)
 
 

@@ -36,8 +36,6 @@ def run(given: ServeOptions) -> None:
         faults = Faults(*given.fault or ())
     except ValueError as error:
         raise UsageError(f"invalid --fault: {error}") from None
-    if given.sealed is not None and "reorg-at" in faults:
-        raise UsageError("--sealed cannot be combined with --fault reorg-at")
 
     chain, tip = _chain(given)
     service = Service(chain, faults, given.dialect, given.shuffle, tip=tip)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from chainq.catalog import identifiers
-from chainq.catalog.columns import members
 from chainq.catalog.dialects import AUTO
-from chainq.catalog.methods import BY_COMMAND, Kind, Shape
+from chainq.catalog.methods import BY_COMMAND, Shape
+from chainq.catalog.nested import members
 from chainq.catalog.owned import BALANCE, COMMAND, listed
 from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color, write
@@ -19,9 +19,8 @@ from chainq.errors import UsageError
 from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
-from chainq.text.align import LEAST, aligned
 from chainq.text.sanitize import mask_url, quoted
-from chainq.text.width import ENDLESS, GAP, terminal_width, wrap
+from chainq.text.width import ENDLESS, GAP, LEAST, aligned, terminal_width, wrap
 from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
@@ -88,8 +87,7 @@ def list_columns(command: str) -> None:
     for column in method.selectable:
         note = f"{column.type}{': ' * bool(column.note)}{column.note}"
         rows.append((f"{column.path}{' *' * bool(column.brief)}", note))
-        inside = [f"{column.path}[]"] if column.type == "array of string" else members(column.path)
-        rows += [(path, "") for path in inside if column.kind is Kind.DATA]
+        rows += [(path, "") for path in members(column.path)]
     several = " of several rows" * (method.shape is not Shape.ROWS)  # a table of one row shows all
     _print(rows, f"\n* shown in a table{several} by default\n")
 

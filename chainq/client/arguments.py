@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from chainq.catalog import identifiers
-from chainq.catalog.identifiers import TextKind, check_kind
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config import values
 from chainq.errors import UsageError
@@ -122,12 +121,9 @@ def most(limit: int | None) -> int | None:
 
 
 def lookup(value: Height) -> Height:
-    """Return the height of one block, or LATEST. Raises UsageError, which says what an ID is."""
+    """Return the height of one block, or LATEST. Raises UsageError."""
     text = written(value).strip()
-    if text == LATEST:
-        return LATEST
-    check_kind(text, "height", TextKind.HEIGHT)
-    return parse_height(text)
+    return LATEST if text == LATEST else parse_height(text)
 
 
 def integer(name: str, value: int, low: int, high: int) -> int:

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-import orjson
+import msgspec
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.errors import BusyError, OutputError
@@ -14,13 +14,19 @@ from chainq.errors import BusyError, OutputError
 
 def remembered(url: str) -> str | None:
     """Return the dialect name stored for this URL; None if unknown, and always for `demo:`."""
-    return None if url == "demo:" else _stored().get(_key(url))
+    name = None if url == "demo:" else _stored().get(_key(url))
+    return name if name in DIALECTS else None
 
 
 def remember(url: str, name: str) -> None:
     """Store the dialect's name for this URL. Does nothing for `demo:` or if the cache cannot be written now."""
-    if url != "demo:":
-        _store({**_stored(), _key(url): name})
+    with suppress(OSError, OutputError, BusyError):  # another run may be writing it; each detects the dialect by itself
+        if url != "demo:" and (path := _file()):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            from chainq.sinks.atomic_file import AtomicFileSink
+
+            with AtomicFileSink(path) as sink:
+                sink.write(msgspec.json.format(msgspec.json.encode({**_stored(), _key(url): name})))
 
 
 def _file() -> Path | None:
@@ -34,25 +40,13 @@ def _file() -> Path | None:
     return folder / "chainq" / "dialects.json" if folder.is_absolute() else None
 
 
-def _store(names: dict[str, str]) -> None:
-    with suppress(OSError, OutputError, BusyError):  # another run may be writing it; each detects the dialect by itself
-        if path := _file():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            from chainq.sinks.atomic_file import AtomicFileSink
-
-            with AtomicFileSink(path) as sink:
-                sink.write(orjson.dumps(names, option=orjson.OPT_INDENT_2))
-
-
 def _stored() -> dict[str, str]:
-    """Return the dialect names by key, without unreadable entries and unknown dialects."""
+    """Return the dialect names by key; none if the file cannot be read."""
     path = _file()
     try:
-        content = orjson.loads(path.read_bytes()) if path else {}
-    except (OSError, ValueError):
+        return msgspec.json.decode(path.read_bytes() if path else b"{}", type=dict[str, str])
+    except (OSError, msgspec.DecodeError):
         return {}
-    known = content.items() if isinstance(content, dict) else ()
-    return {key: name for key, name in known if isinstance(name, str) and name in DIALECTS}
 
 
 def _key(url: str) -> str:

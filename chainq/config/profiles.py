@@ -16,7 +16,7 @@ import msgspec
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS
-from chainq.config.values import checked_header, from_environment, header
+from chainq.config.values import from_environment, header
 from chainq.errors import UsageError
 from chainq.text.sanitize import quoted
 
@@ -105,7 +105,7 @@ def profile(name: str | None, settings: Settings) -> Profile:
         raise UsageError(f"no profile {quoted(name)} in {settings.path}", there)
     found = settings.profiles[name]
     resolved = {
-        key: header(f"{key}: {from_environment(value, f'header {key} of profile {name!r}')}")[1]
+        key: header(key, from_environment(value, f"header {key} of profile {name!r}"))[1]
         for key, value in found.headers.items()
     }
     return msgspec.structs.replace(found, headers=resolved)
@@ -133,5 +133,5 @@ def _checked(found: Profile) -> Profile:
     if found.dialect is not None and found.dialect not in (AUTO, *DIALECTS):
         raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
     for name, text in found.headers.items():
-        checked_header(name, text)
+        header(name, text)
     return found

@@ -283,10 +283,10 @@ class Chain:
         The nonces are real points and `owner_x` are field elements, but no known view key owns them, except the planted
         records. Records of `mint` have a public owner, so their nonces are empty (docs/protocol.md, "Ownership rows").
         """
-        key, nonces, rows = self._key(height, _RECORD), planted.nonces(), []
+        key, rows = self._key(height, _RECORD), []
         for number, slot in self._outputs(height, positions):
             word, owned = mix(number, key), self.planted.get(number)
-            nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else nonces[word % len(nonces)]
+            nonce_x, nonce_y = ("", "") if slot.function.name == "mint" else planted.NONCES[word % len(planted.NONCES)]
             owner_x = str(ids.element(word ^ 3))
             if owned:
                 nonce_x, nonce_y, owner_x = owned.nonce_x, owned.nonce_y, owned.owner_x

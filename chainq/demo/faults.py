@@ -13,21 +13,17 @@ import orjson
 from chainq.demo.ids import mix, scattered
 from chainq.demo.registry import (
     BLOCKS,
-    BODY,
     FAULTS,
     HTML,
-    HTTP,
     LISTS,
-    PAGE,
     RANGED,
     RANGES,
-    REQUEST,
-    ROWS,
     Answer,
     Change,
     Fault,
     Items,
     Reply,
+    Stage,
     fault,
     page,
 )
@@ -50,32 +46,32 @@ Value = int | float
 # --- JSON-RPC and HTTP
 
 
-@fault(BODY, "N")
+@fault("body", "N")
 def database_down(answer: Answer, calls: int, ask: Ask) -> Answer:
     """JSON-RPC error 57P01 for the first N calls."""
     down = orjson.dumps({"code": "57P01", "message": DATABASE_DOWN})
     return answer._replace(key="error", value=down) if ask.number < calls else answer
 
 
-@fault(BODY)
+@fault("body")
 def null_lists(answer: Answer, _: int, __: Ask) -> Answer:
     """null for an empty list."""
     return answer._replace(value=b"null") if answer.value == b"[]" else answer
 
 
-@fault(BODY, "SHARE")
+@fault("body", "SHARE")
 def wrong_id_rate(answer: Answer, share: float, ask: Ask) -> Answer:
     """Share of responses with a wrong id."""
     return answer._replace(id=f"{answer.id}0") if ask.hit(share, 2) else answer
 
 
-@fault(HTTP, "SHARE")
+@fault("HTTP", "SHARE")
 def fail_rate(reply: Reply, share: float, ask: Ask) -> Reply:
     """Share of 503 responses."""
     return page(503, "503 Service Temporarily Unavailable") if ask.hit(share, 0) else reply
 
 
-@fault(HTTP, "N")
+@fault("HTTP", "N")
 def rate_limit(reply: Reply, most: int, ask: Ask) -> Reply:
     """HTTP 429 after N calls of a method, without JSON."""
     now = ask.memory.clock()
@@ -90,34 +86,34 @@ def rate_limit(reply: Reply, most: int, ask: Ask) -> Reply:
     return reply if calls < most else Reply(429, HTML, b"Too many requests, please try again later", headers)
 
 
-@fault(HTTP, "SHARE")
+@fault("HTTP", "SHARE")
 def truncate_rate(reply: Reply, share: float, ask: Ask) -> Reply:
     """Share of bodies that end early, although Content-Length says otherwise."""
     return reply._replace(cut=reply.status == 200 and ask.hit(share, 1))
 
 
-@fault(HTTP)
+@fault("HTTP")
 def gzip(reply: Reply, _: int, __: Ask) -> Reply:
     """Compress responses for clients that accept it."""
     return reply._replace(gzip=True)
 
 
-@fault(HTTP, "SECONDS")
+@fault("HTTP", "SECONDS")
 def latency(reply: Reply, seconds: float, _: Ask) -> Reply:
     """Seconds before each response."""
     return reply._replace(latency=seconds)
 
 
-# --- another tip, or another chain
+# --- another tip
 
 
-@fault(REQUEST, "SHARE", of=("latest",))
+@fault("request", "SHARE", of=("latest",))
 def stale_tip_rate(ask: Ask, share: float) -> Ask:
     """Share of latest/block calls with an old tip."""
     return ask._replace(tip=max(min(ask.tip, 0), ask.tip - STALE_BLOCKS)) if ask.hit(share, 5) else ask
 
 
-@fault(REQUEST, "CALLS", of=LISTS)
+@fault("request", "CALLS", of=LISTS)
 def late_records(ask: Ask, calls: int) -> Ask:
     """Calls until the records and transitions of a new block appear."""
     # Blocks below the tip of the first call are complete.
@@ -131,57 +127,47 @@ def late_records(ask: Ask, calls: int) -> Ask:
     return ask._replace(tip=height if ask.number - seen >= calls else height - 1)
 
 
-@fault(REQUEST, "N")
+@fault("request", "N")
 def lag_blocks(ask: Ask, blocks: int) -> Ask:
     """Hide the last N blocks from all methods but latest/block."""
     behind = ask.handler != "latest" and ask.hit(ask.faults.get("lag-rate", 1.0), 8)
     return ask._replace(tip=max(-1, ask.tip - blocks)) if behind else ask
 
 
-@fault(REQUEST, "HEIGHT")
-def reorg_at(ask: Ask, height: int) -> Ask:
-    """Replace the blocks from this height on."""
-    if ask.number < ask.faults.get("reorg-after", 10):
-        return ask
-    with ask.memory.lock:
-        ask.memory.fork = ask.memory.fork or ask.book.forked(height)
-    return ask._replace(book=ask.memory.fork)
-
-
 # --- another range
 
 
-@fault(REQUEST, "N", of=RANGES)
+@fault("request", "N", of=RANGES)
 def empty_above(ask: Ask, heights: int) -> Ask:
     """Empty results for ranges of more than N heights."""
     return ask._replace(limit=0) if ask.end - ask.start > heights else ask
 
 
-@fault(REQUEST, "N", of=RANGES)
+@fault("request", "N", of=RANGES)
 def clamp_heights(ask: Ask, heights: int) -> Ask:
     """Silently serve only the first N heights of a range."""
     return ask._replace(end=min(ask.end, ask.start + heights))
 
 
-@fault(REQUEST, of=RANGES)
+@fault("request", of=RANGES)
 def exclusive_start(ask: Ask, _: int) -> Ask:
     """Leave out the first height of a range."""
     return ask._replace(start=ask.start + 1)
 
 
-@fault(REQUEST, of=RANGES)
+@fault("request", of=RANGES)
 def inclusive_end(ask: Ask, _: int) -> Ask:
     """Include the end height of a range."""
     return ask._replace(end=ask.end + 1)
 
 
-@fault(REQUEST, of=RANGED)
+@fault("request", of=RANGED)
 def shift_up(ask: Ask, _: int) -> Ask:
     """The range of a list one height higher; blocks stay right, so that they can show what the list lacks."""
     return ask._replace(start=ask.start + 1, end=ask.end + 1)
 
 
-@fault(REQUEST, "SHARE", of=(*RANGES, "program_transactions"))
+@fault("request", "SHARE", of=(*RANGES, "program_transactions"))
 def empty_rate(ask: Ask, share: float) -> Ask:
     """Share of empty results."""
     return ask._replace(limit=0) if ask.hit(share, 3) else ask
@@ -190,13 +176,13 @@ def empty_rate(ask: Ask, share: float) -> Ask:
 # --- another page
 
 
-@fault(REQUEST, "N", of=LISTS)
+@fault("request", "N", of=LISTS)
 def ignore_page_size(ask: Ask, rows: int) -> Ask:
     """Ignore the page size: pages have N rows."""
     return ask._replace(size=rows, step=rows, limit=rows if ask.limit else 0)
 
 
-@fault(REQUEST, "N", of=LISTS)
+@fault("request", "N", of=LISTS)
 def row_cap(ask: Ask, rows: int) -> Ask:
     """Silently cap responses at N rows."""
     double = "cap-varies" in ask.faults and ask.hit(0.5, 4)
@@ -204,37 +190,37 @@ def row_cap(ask: Ask, rows: int) -> Ask:
     return ask._replace(step=given, limit=min(ask.limit, given))
 
 
-@fault(REQUEST, of=LISTS)
+@fault("request", of=LISTS)
 def offset_by_asked(ask: Ask, _: int) -> Ask:
     """Page n starts at n times the size asked, although row-cap gives fewer rows."""
     return ask._replace(step=ask.size)
 
 
-@fault(REQUEST, of=LISTS)
+@fault("request", of=LISTS)
 def no_pages(ask: Ask, _: int) -> Ask:
     """Empty results for every page but page 0."""
     return ask._replace(limit=0) if ask.page else ask
 
 
-@fault(REQUEST, of=LISTS)
+@fault("request", of=LISTS)
 def repeat_pages(ask: Ask, _: int) -> Ask:
     """Ignore the page number."""
     return ask._replace(turn=0)
 
 
-@fault(REQUEST, "N", of=LISTS)
+@fault("request", "N", of=LISTS)
 def result_window(ask: Ask, rows: int) -> Ask:
     """No pages beyond the first N rows of a range."""
     return ask._replace(limit=max(0, min(ask.limit, rows - ask.offset)))
 
 
-@fault(REQUEST, of=LISTS)
+@fault("request", of=LISTS)
 def page_0_skipped(ask: Ask, _: int) -> Ask:
     """Page 0 has the rows of page 1."""
     return ask if ask.page else ask._replace(turn=1)
 
 
-@fault(REQUEST, of=LISTS)
+@fault("request", of=LISTS)
 def late_pages(ask: Ask, _: int) -> Ask:
     """Every page but page 0 begins one row late."""
     return ask._replace(late=1) if ask.page else ask
@@ -243,57 +229,57 @@ def late_pages(ask: Ask, _: int) -> Ask:
 # --- the rows of a range, before they are divided into pages
 
 
-@fault(ROWS, "HEIGHT", of=BLOCKS)
+@fault("rows", "HEIGHT", of=BLOCKS)
 def missing_height(rows: Items, height: int, _: Ask) -> Items:
     """Leave out a block."""
     return [item for item in rows if item.height != height]
 
 
-@fault(ROWS, of=RANGED)
+@fault("rows", of=RANGED)
 def text_order(rows: Items, _: int, __: Ask) -> Items:
     """Heights are sorted as text: 10 before 9."""
     return sorted(rows, key=lambda item: str(item.height))
 
 
-@fault(ROWS, of=LISTS)
+@fault("rows", of=LISTS)
 def newest_first(rows: Items, _: int, __: Ask) -> Items:
     """Heights are sorted in descending order."""
     return rows[::-1]
 
 
-@fault(ROWS, "N", of=RANGED)
+@fault("rows", "N", of=RANGED)
 def stored_again(rows: Items, height: int, _: Ask) -> Items:
     """Block N was stored again: a higher row id, so its rows come last."""
     return sorted(rows, key=lambda item: item.height == height)
 
 
-@fault(ROWS, of=RANGED)
+@fault("rows", of=RANGED)
 def first_block(rows: Items, _: int, __: Ask) -> Items:
     """Only the rows of the first height that has any."""
     return [item for item in rows if item.height == rows[0].height]
 
 
-@fault(ROWS, "N", of=RANGED)
+@fault("rows", "N", of=RANGED)
 def height_cap(rows: Items, most: int, ask: Ask) -> Items:
     """Only N rows of a height, if the range has several heights."""
     capped = [item for _, own in groupby(rows, lambda item: item.height) for item in islice(own, most)]
     return capped if ask.end - ask.start > 1 else rows
 
 
-@fault(ROWS, "N", of=RANGED)
+@fault("rows", "N", of=RANGED)
 def range_empty(rows: Items, most: int, _: Ask) -> Items:
     """Nothing, if the range has more than N rows."""
     return [] if len(rows) > most else rows
 
 
-@fault(ROWS, of=RANGED)
+@fault("rows", of=RANGED)
 def two_texts(rows: Items, _: int, __: Ask) -> Items:
     """Transitions of token_registry.aleo are listed for each of two texts of that program."""
     other = (b"program token_registry.aleo;\\n", b"program token_registry.aleo;\\n\\n")
     return [one for item in rows for one in dict.fromkeys((item, item._replace(row=item.row.replace(*other))))]
 
 
-@fault(ROWS, of=LISTS)
+@fault("rows", of=LISTS)
 def distinct(rows: Items, _: int, __: Ask) -> Items:
     """A transaction (of ownership rows: a transition) is listed once."""
     kept: dict[object, Item] = {}
@@ -302,13 +288,13 @@ def distinct(rows: Items, _: int, __: Ask) -> Items:
     return list(kept.values())
 
 
-@fault(ROWS, "N", of=("ownership",))
+@fault("rows", "N", of=("ownership",))
 def ownership_behind(rows: Items, blocks: int, ask: Ask) -> Items:
     """No ownership rows of the last N blocks."""
     return [item for item in rows if item.height <= ask.tip - blocks]
 
 
-@fault(ROWS, "N", of=("program_transactions",))
+@fault("rows", "N", of=("program_transactions",))
 def heavy_block(rows: Items, most: int, ask: Ask) -> Items:
     """Error 0 for a page of a function's transactions that has more than 2 rows of a block with more than N."""
     sizes = Counter(item.height for item in rows)
@@ -320,7 +306,7 @@ def heavy_block(rows: Items, most: int, ask: Ask) -> Items:
 # --- the rows of a page
 
 
-@fault(PAGE, "N", of=LISTS)
+@fault("page", "N", of=LISTS)
 def shards(_: Items, count: int, ask: Ask) -> Items:
     """Heights are on N shards, each of which gives its part of the page size."""
     rows = ask.book.rows(ask.whole())
@@ -329,25 +315,25 @@ def shards(_: Items, count: int, ask: Ask) -> Items:
     return sorted(given, key=lambda item: item.height)
 
 
-@fault(PAGE, of=LISTS)
+@fault("page", of=LISTS)
 def short_pages(page: Items, _: int, ask: Ask) -> Items:
     """A full page lacks its last row."""
     return page[:-1] if len(page) >= ask.limit else page
 
 
-@fault(PAGE, "N", of=LISTS)
+@fault("page", "N", of=LISTS)
 def page_gaps(page: Items, every: int, ask: Ask) -> Items:
     """A full page lacks every N-th row."""
     return [item for place, item in enumerate(page, 1) if len(page) < ask.limit or place % every]
 
 
-@fault(PAGE, "N", of=LISTS)
+@fault("page", "N", of=LISTS)
 def long_row_hides(page: Items, most: int, _: Ask) -> Items:
     """Neither a row of more than N bytes in a page nor those after it."""
     return [*takewhile(lambda item: len(item.row) <= most, page)]
 
 
-@fault(PAGE, "N")
+@fault("page", "N")
 def heavy_rows(page: Items, most: int, _: Ask) -> Items:
     """Query timeout for responses of more than N rows."""
     if len(page) > most:
@@ -355,19 +341,19 @@ def heavy_rows(page: Items, most: int, _: Ask) -> Items:
     return page
 
 
-@fault(PAGE, "SHARE")
+@fault("page", "SHARE")
 def duplicate_rate(page: Items, share: float, ask: Ask) -> Items:
     """Share of rows that are sent twice."""
     return [item for at, one in enumerate(page) for item in [one] * (1 + ask.hit(share, 6, ask.number << 24 | at))]
 
 
-@fault(PAGE)
+@fault("page")
 def shuffle_heights(page: Items, _: int, ask: Ask) -> Items:
     """Return rows in random order of height."""
     return [*scattered(page, ask.faults.word(7, ask.number))]
 
 
-@fault(PAGE, "N")
+@fault("page", "N")
 def byte_cap(page: Items, most: int, _: Ask) -> Items:
     """Silently cap responses at N bytes of rows; never the first one."""
     ends = accumulate(len(item.row) + 1 for item in page)
@@ -375,12 +361,11 @@ def byte_cap(page: Items, most: int, _: Ask) -> Items:
 
 
 FAULTS |= {
-    "rate-window": Fault("Length of the window of rate-limit. Default: 60.", "SECONDS", HTTP),
-    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "CALLS", HTTP),
-    "lag-rate": Fault("Share of the calls that lag-blocks hits. Default: all.", "SHARE", REQUEST),
-    "reorg-after": Fault("Calls before reorg-at takes effect. Default: 10.", "CALLS", REQUEST),
-    "cap-varies": Fault("Double the row cap of half of the calls, at random.", "", REQUEST),
-    "seed": Fault("Decides which calls and rows the other faults hit.", "SEED", REQUEST),
+    "rate-window": Fault("Length of the window of rate-limit. Default: 60.", "SECONDS", "HTTP"),
+    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "CALLS", "HTTP"),
+    "lag-rate": Fault("Share of the calls that lag-blocks hits. Default: all.", "SHARE", "request"),
+    "cap-varies": Fault("Double the row cap of half of the calls, at random.", "", "request"),
+    "seed": Fault("Decides which calls and rows the other faults hit.", "SEED", "request"),
 }
 
 # --- the faults of one server
@@ -433,7 +418,7 @@ class Faults:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
-    def stage(self, stage: str, handler: str) -> list[tuple[Change, Value]]:
+    def stage(self, stage: Stage, handler: str) -> list[tuple[Change, Value]]:
         """Return the functions of a stage for the calls of a handler, each with its value."""
         return [
             (one.function, value)
@@ -441,25 +426,19 @@ class Faults:
             if one.function and one.stage == stage and handler in (one.of or (handler,))
         ]
 
-    def applied(self, stage: str, what: Any, ask: Ask) -> Any:
+    def applied(self, stage: Stage, what: Any, ask: Ask) -> Any:
         """Return what the faults of a stage make of something. Raises RpcError."""
         for function, value in self.stage(stage, ask.handler):
-            what = function(what, value, ask)
+            what = function(what, value) if stage == "request" else function(what, value, ask)
         return what
 
-    def asked(self, ask: Ask) -> Ask:
-        """Return the call that the server hears."""
-        for function, value in self.stage(REQUEST, ask.handler):
-            ask = function(ask, value)
-        return ask
-
     def rows(self, ask: Ask) -> Items:
-        """Return the rows of a call that went through `asked`. Raises RpcError."""
-        if self.stage(ROWS, ask.handler):
-            page = ask.cut(self.applied(ROWS, ask.book.rows(ask.whole()), ask))
+        """Return the rows of a call that went through the stage `request`. Raises RpcError."""
+        if self.stage("rows", ask.handler):
+            page = ask.cut(self.applied("rows", ask.book.rows(ask.whole()), ask))
         else:
             page = ask.book.rows(ask)
-        found: Items = self.applied(PAGE, page, ask)
+        found: Items = self.applied("page", page, ask)
         return found
 
     def word(self, kind: int, number: int) -> int:
@@ -475,7 +454,6 @@ class Memory:
         self.clock, self.lock = clock, Lock()
         self.tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
         self.windows: dict[str, tuple[float, int]] = {}  # method -> start of its window, calls in it
-        self.fork: Any = None  # the book after the reorg
 
 
 NO_FAULTS = Faults()

@@ -13,13 +13,13 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from chainq.demo import ids
 from chainq.demo.ids import mix
 from chainq.demo.results import Ask, Item, edited
 
-REQUEST, ROWS, PAGE, BODY, HTTP = "request", "rows", "page", "body", "HTTP"
+Stage = Literal["request", "rows", "page", "body", "HTTP"]
 """The stages of a call, in the order in which rows pass them."""
 
 BLOCKS = ("blocks", "full_blocks", "block")
@@ -73,7 +73,7 @@ class Fault(NamedTuple):
 
     help: str
     argument: str
-    stage: str
+    stage: Stage
     function: Change | None = None
     of: Collection[str] = ()
 
@@ -82,7 +82,7 @@ FAULTS: dict[str, Fault] = {}
 """By name, as `chainq serve --fault` takes it."""
 
 
-def fault(stage: str, argument: str = "", of: Collection[str] = ()) -> Callable[[_Change], _Change]:
+def fault(stage: Stage, argument: str = "", of: Collection[str] = ()) -> Callable[[_Change], _Change]:
     """Return a decorator that registers a function."""
 
     def registered(function: _Change) -> _Change:
@@ -96,7 +96,7 @@ def fault(stage: str, argument: str = "", of: Collection[str] = ()) -> Callable[
 # --- rows that the server does not list
 
 
-@fault(ROWS, of=("transitions", "transactions"))
+@fault("rows", of=("transitions", "transactions"))
 def deployed_lists(rows: Items, _: int, ask: Ask) -> Items:
     """Leave out of lists what deployed servers do not list."""
     if ask.handler == "transitions":  # fees, and a program that the table of programs lacks
@@ -174,38 +174,38 @@ def _changed(word: int, value: Any) -> Any:
 for _kind in KINDS[:-5]:
     _action, _, _row = _kind.partition("-")
     _of = ("blocks", "block") if _row == "block" else (_row if _row == "ownership" else f"{_row}s",)
-    FAULTS[_kind] = Fault(_ACTIONS[_action].format(_row), "HEIGHT", ROWS, partial(_planted, _kind), _of)
+    FAULTS[_kind] = Fault(_ACTIONS[_action].format(_row), "HEIGHT", "rows", partial(_planted, _kind), _of)
 
 
 def _all(rows: Items, height: int, name: str, change: Callable[[Any], Any]) -> Items:
     return [item._replace(row=edited(item.row, name, change)) if item.height == height else item for item in rows]
 
 
-@fault(ROWS, "N", of=BLOCKS)
+@fault("rows", "N", of=BLOCKS)
 def link(rows: Items, height: int, _: Ask) -> Items:
     """Give block N a wrong previous_hash."""
     return _all(rows, height, "previous_hash", lambda _: ids.BLOCK.text(height))
 
 
-@fault(ROWS, "N", of=BLOCKS)
+@fault("rows", "N", of=BLOCKS)
 def time(rows: Items, height: int, _: Ask) -> Items:
     """Give block N a time before that of the block before it."""
     return _all(rows, height, "timestamp", lambda old: type(old)(int(old) - 20))  # more than two blocks are apart
 
 
-@fault(ROWS, "N", of=BLOCKS)
+@fault("rows", "N", of=BLOCKS)
 def round(rows: Items, height: int, _: Ask) -> Items:  # noqa: A001  # the name of the field
     """Give block N a lower round than that of the block before it."""
     return _all(rows, height, "round", lambda old: type(old)(int(old) - 3))
 
 
-@fault(ROWS, "HEIGHT", of=BLOCKS)
+@fault("rows", "HEIGHT", of=BLOCKS)
 def checksum(rows: Items, height: int, ask: Ask) -> Items:
     """Put a wrong character into the previous_state_root of a block."""
     return _all(rows, height, "previous_state_root", partial(_changed, _word(ask, "checksum", height)))
 
 
-@fault(ROWS, "HEIGHT", of=("transactions", "full_blocks"))
+@fault("rows", "HEIGHT", of=("transactions", "full_blocks"))
 def count(rows: Items, height: int, ask: Ask) -> Items:
     """Leave a gap in the numbers of the transactions of a block."""
     own = [item for item in rows if item.height == height]

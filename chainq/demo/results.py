@@ -54,10 +54,6 @@ class Book(ABC):
     def rows(self, ask: "Ask") -> list[Item]:
         """Return the rows `offset` to `offset + limit` of a range, as far as the tip."""
 
-    def forked(self, _: int) -> "Book":
-        """Return the rows after a reorg from that height on."""
-        return self
-
 
 class Ask(NamedTuple):
     """One call, as far as faults have changed it.
@@ -131,10 +127,6 @@ class Results(Book):
         """Takes the chain, and whether rows are unordered as on deployed servers."""
         self._chain, self._shuffle = chain, shuffle
         self._bodies = Bodies(chain)
-
-    def forked(self, height: int) -> "Results":
-        """Return the rows after a reorg from that height on."""
-        return Results(self._chain.forked(height), self._shuffle)
 
     def rows(self, ask: Ask) -> list[Item]:
         """Return the rows `offset` to `offset + limit` of a range: blocks unordered, other rows by height.

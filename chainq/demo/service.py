@@ -18,7 +18,7 @@ import orjson
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults, Memory
-from chainq.demo.registry import BODY, HTTP, JSON, Answer, Reply, page
+from chainq.demo.registry import JSON, Answer, Reply, page
 from chainq.demo.results import NO_END, Ask, Results, RpcError
 from chainq.transport.base import ExchangeError, Request, Response, check_size
 
@@ -133,7 +133,7 @@ class Service:
             return page(400, f"SyntaxError: {error.msg}")
         request = content if isinstance(content, dict) else {}
         ask = Ask("", 0, NO_END, -1, number, self._book, self.faults, self._memory, args=request)
-        reply: Reply = self.faults.applied(HTTP, Reply(200, JSON, b""), ask)
+        reply: Reply = self.faults.applied("HTTP", Reply(200, JSON, b""), ask)
         return reply._replace(body=self._answer(request, ask)) if reply.status == 200 else reply
 
     def _answer(self, request: dict[str, Any], ask: Ask) -> bytes:
@@ -144,15 +144,15 @@ class Service:
             key, value = "result", self._result(name, request.get("params"), ask.number)
         except RpcError as refused:
             key, value = "error", orjson.dumps({"code": refused.code, "message": refused.message})
-        answer: Answer = self.faults.applied(BODY, Answer(request.get("id"), key, value), ask)
+        answer: Answer = self.faults.applied("body", Answer(request.get("id"), key, value), ask)
         return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (orjson.dumps(answer.id), answer.key.encode(), answer.value)
 
     def _result(self, name: str, params: Any, number: int) -> bytes:
         method = self._methods.get(name)
         if method is None:
             raise RpcError(-32601, "Method not found")
-        ask = self.faults.asked(self._heard(method, _arguments(method, params), number))
-        rows = [item.row for item in self.faults.rows(ask)]
+        ask = self._heard(method, _arguments(method, params), number)
+        rows = [item.row for item in self.faults.rows(self.faults.applied("request", ask, ask))]
         if method.handler in ("latest", "transaction"):
             return rows[0] if rows else b"null"
         return b"[" + b",".join(rows) + b"]"

@@ -15,7 +15,7 @@ from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import ChainqError, IncompleteError, ResponseError, ServiceError, UnreachableError
 from chainq.rows.fields import Picker, integer_of
-from chainq.text.humanize import age, counted
+from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import excerpt, mask_url
 
 ADDRESS_HEIGHTS = 10_000
@@ -109,9 +109,9 @@ class _Examination:
         if seconds < -_MINUTE:
             return Check(name, f"{height}, in the future", "the clock of the server or of this machine is wrong")
         if self._url == "demo:":
-            return Check(name, f"{height}, {age(seconds)} old", "the sample chain has no new blocks")
+            return Check(name, f"{height}, {duration(seconds)} old", "the sample chain has no new blocks")
         meaning = "the server is up to date" if seconds < _HOUR else "the server is behind, or the chain has stopped"
-        return Check(name, f"{height}, {age(seconds)} old", meaning)
+        return Check(name, f"{height}, {duration(seconds)} old", meaning)
 
     def _dialect(self) -> Check:
         """Return the first dialect in which the server has block summaries, or full blocks."""

@@ -8,9 +8,9 @@ from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import LATEST, Bounds, none_below
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, chain_end, end_above
 from chainq.query import Batch, Lookup, Query, limited, matching
-from chainq.text.humanize import chain_end, counts, end_above, utc
+from chainq.text.humanize import counts, utc
 from chainq.text.sanitize import quoted
 
 

@@ -15,14 +15,13 @@ from msgspec import Raw
 from chainq.catalog.methods import Column
 from chainq.formats.parquet_types import NULL, Type, json_object, type_of
 from chainq.formats.protocol import unfit
-from chainq.rows.fields import Picker, object_of
+from chainq.rows.fields import Picker
 from chainq.text.sanitize import excerpt, printable
 
 EXTRA = "extra"
 MORE = f"more unknown fields and values that do not fit go to the column {EXTRA}"
 """A warning that stands for others (`protocol.few`)."""
 _BATCH = 2_000  # rows that are Python objects at a time; more are not faster, and take more memory
-_Tree = dict[str, Any]  # the number of a column by its path, a key for each step
 
 
 class ArrowRows:
@@ -45,58 +44,32 @@ class ArrowRows:
         self._types = {column.path: type_of(column, pyarrow) for column in columns}
         fields = [(name, kind.arrow) for name, kind in self._types.items()]
         self.schema = pyarrow.schema(fields if strict else [*fields, (EXTRA, pyarrow.string())])
-        self._pick = Picker(list(self._types)) if strict else None
-        self._tree: _Tree = {}
-        for number, name in enumerate(() if strict else self._types):
-            *steps, last = name.split(".")
-            branch = self._tree
-            for step in steps:
-                branch = branch.setdefault(step, {})
-            branch[last] = number
+        self._strict, self._pick = strict, Picker(list(self._types), None if strict else self._on_unknown)
+        self._extra: dict[str, Raw] = {}  # of the row that is read
 
     def batches(self, rows: Sequence[Raw]) -> list[Any]:
         """Return the rows as record batches. Raises OutputError."""
         return [self._batch(rows[start : start + _BATCH]) for start in range(0, len(rows), _BATCH)]
 
     def _batch(self, rows: Sequence[Raw]) -> Any:
-        extras: list[dict[str, Raw]] = [{} for _ in rows]
-        if self._pick:
-            picked = zip(*map(self._pick, rows), strict=True)
-            columns = [[NULL if value is None else value for value in column] for column in picked]
-        else:
-            columns = [[] for _ in self._types]
-            self._divide([object_of(row) for row in rows], self._tree, "", columns, extras)
+        picked, extras = [], []
+        for row in rows:
+            self._extra = {}
+            picked.append(self._pick(row))
+            extras.append(self._extra)
+        columns = [[NULL if value is None else value for value in column] for column in zip(*picked, strict=True)]
         arrays = [
             self._array(path, kind, values, extras)
             for (path, kind), values in zip(self._types.items(), columns, strict=True)
         ]
-        if not self._pick:
+        if not self._strict:
             texts = [json_object(extra.items()) if extra else None for extra in extras]
             arrays.append(self._arrow.array(texts, self._arrow.string()))
         return self._arrow.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _divide(
-        self,
-        objects: list[dict[str, Raw]],
-        tree: _Tree,
-        prefix: str,
-        columns: list[list[Raw]],
-        extras: list[dict[str, Raw]],
-    ) -> None:
-        """Put the members of objects into their columns, and what has no column into `extras`."""
-        for name, inner in tree.items():
-            values = [one.pop(name, NULL) for one in objects]
-            if isinstance(inner, int):
-                columns[inner] = values
-                continue
-            self._divide([object_of(value) for value in values], inner, f"{prefix}{name}.", columns, extras)
-            for one, value in zip(objects, values, strict=True):
-                if bytes(value)[:1] != b"{" and value != NULL:
-                    one[name] = value
-        for one, extra in zip(objects, extras, strict=True):
-            for name, value in one.items():
-                self._note(prefix + name, f"unknown field {prefix + name!r}: it")
-                extra[prefix + name] = value
+    def _on_unknown(self, path: str, value: Raw) -> None:
+        self._note(path, f"unknown field {path!r}: it")
+        self._extra[path] = value
 
     def _array(self, path: str, kind: Type, values: list[Raw], extras: list[dict[str, Raw]]) -> Any:
         """Return the values of a column as an array; those that do not fit are null, and in `extras`."""
@@ -107,7 +80,7 @@ class ArrowRows:
         for value, fit, extra in zip(values, fitting, extras, strict=True):
             if value != fit:
                 shown = excerpt(str(kind.arrow), 40)
-                if self._pick:
+                if self._strict:
                     raise unfit(path, bytes(value), shown)
                 self._note(path, f"a value of {path!r} does not fit {shown}: as sent it")
                 extra[path] = value

@@ -1,7 +1,6 @@
 """Changes rows before a format writes them: `--typed`, and what chainq reads off them."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -9,9 +8,10 @@ from msgspec import Raw
 
 from chainq.catalog.methods import PROGRAM_ID, Column, Kind
 from chainq.formats.protocol import Writer
-from chainq.rows.fields import Picker, integer_of, object_of, seconds_of
+from chainq.rows.fields import Picker, integer_of, object_of, seconds_of, tree_of
 from chainq.rows.raw_json import put_first
 from chainq.rows.transaction import program_id
+from chainq.text.humanize import utc
 
 _EXACT = 2**53  # up to which JSON readers that have only doubles keep every digit (RFC 8259, section 6)
 
@@ -39,14 +39,8 @@ def with_types(columns: Sequence[Column]) -> Callable[[Raw], Raw]:
 
     A string of more digits than a double holds stays one, and so does what is not of its column's kind.
     """
-    kinds: dict[str, Any] = {}  # by name; of an object a dict again
-    for column in columns:
-        if column.kind in (Kind.HEIGHT, Kind.NUMBER, Kind.TIME) and "[]" not in column.path:
-            *outer, name = column.path.split(".")
-            inner = kinds
-            for step in outer:
-                inner = inner.setdefault(step, {})
-            inner[name] = column.kind
+    typed = (Kind.HEIGHT, Kind.NUMBER, Kind.TIME)
+    kinds = tree_of((one.path.split("."), one.kind) for one in columns if one.kind in typed and "[]" not in one.path)
     return lambda row: _typed(row, kinds)
 
 
@@ -58,13 +52,7 @@ def _typed(value: Raw, kind: Any) -> Raw:
         return Raw(msgspec.json.encode(inner)) if inner else value
     if kind is Kind.TIME:
         seconds = seconds_of(value)
-        try:
-            return value if seconds is None else Raw(b'"%b"' % _rfc3339(seconds).encode())
-        except (ValueError, OverflowError):  # beyond the year 9999
-            return value
+        text = "" if seconds is None else utc(seconds).replace(" ", "T")
+        return Raw(f'"{text}"'.encode()) if "T" in text else value  # some times are beyond the year 9999
     number = integer_of(value) if bytes(value)[:1] == b'"' else None
     return value if number is None or abs(number) > _EXACT else Raw(b"%d" % number)
-
-
-def _rfc3339(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

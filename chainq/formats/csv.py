@@ -2,13 +2,14 @@
 
 `tsv` and `text` are the same rows with other signs between them.
 
-Rows that are flat and alike are read column by column in loops of C (`_reader`), ten times as fast as one by one;
+Rows that are flat and alike are read column by column in loops of C (`_columns`), ten times as fast as one by one;
 others value by value. Both ways give the same bytes.
 """
 
 import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
 from typing import Any
 
@@ -20,11 +21,9 @@ from chainq.rows.fields import Picker, text_of
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import printable
 
-_BATCH = 512  # rows that are Python objects at a time
+_BATCH = 1024  # rows that are Python objects at a time
 _BARE = b"0123456789+-.eEtrufals"  # the characters of numbers, true and false, but not of null
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
-Columns = list[Sequence[str]]
 
 
 class Csv:
@@ -43,9 +42,8 @@ class Csv:
         self._unlisted = unlisted_of(spec)
         self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
         self._pick = Picker(self._paths, None if spec.selected else self._on_unknown)
-        self._sanitize = printable if spec.terminal else str
+        self._sanitize: Callable[[str], str] = printable if spec.terminal else str
         self._flat = not (spec.terminal or any("." in path or "[" in path for path in self._paths))
-        self._read: Callable[[Sequence[Raw]], Columns] | None = None
         if spec.header and not spec.resumed:
             self._out.write(self._records([self._paths]))
 
@@ -58,7 +56,10 @@ class Csv:
         """Do nothing: every row is a record of its own."""
 
     def _encoded(self, rows: Sequence[Raw]) -> bytes:
-        columns = self._columns(rows) if self._flat else None
+        columns = None
+        if self._flat:
+            with suppress(ValueError, msgspec.DecodeError):
+                columns = _columns(self._paths, rows, None if self._selected else self._unknown)
         if columns is None:
             return self._records([self._sanitize(text_of(value)) for value in self._pick(row)] for row in rows)
         text = self.line_end.join((*map(self.delimiter.join, zip(*columns, strict=True)), ""))
@@ -69,17 +70,9 @@ class Csv:
             return text.encode()
         return self._records(zip(*columns, strict=True))
 
-    def _columns(self, rows: Sequence[Raw]) -> Columns | None:
-        """Return the cells column by column; None if rows differ too much from the first of them."""
-        for read in (self._read, None):
-            try:
-                self._read = read or _reader(self._paths, rows[0], None if self._selected else self._unknown)
-                return self._read(rows)
-            except (ValueError, msgspec.DecodeError):
-                pass
-        return None
-
-    def _on_unknown(self, path: str) -> None:
+    def _on_unknown(self, path: str, _: Raw) -> None:
+        if path in self._unknown:
+            return
         if path not in self._unlisted:
             left = f"unknown field {path!r} is left out of {self.name}"
             self._warn(f"{left}; use jsonl, or select it by --columns and --no-check")
@@ -124,13 +117,14 @@ class Text(Csv):
         return encoded("".join("\t".join(record) + "\n" for record in records))
 
 
-def _reader(paths: list[str], row: Raw, unknown: list[str] | None) -> Callable[[Sequence[Raw]], Columns]:
-    """Make a function that reads rows like this one: strings and null in the same columns, in others bare words.
+def _columns(paths: list[str], rows: Sequence[Raw], unknown: list[str] | None) -> list[Sequence[str]]:
+    """Return the cells of rows like the first one, column by column: strings and null in the same columns, in others
+    bare words.
 
-    It raises ValueError or DecodeError for others, also for fields that are neither columns nor in `unknown`; for none
-    if that is None.
+    Raises ValueError or DecodeError for others, also for fields that are neither columns nor in `unknown`; for none if
+    that is None.
     """
-    first = members(row)
+    first = members(rows[0])
     strings = [path not in first or bytes(first[path])[:1] in (b'"', b"n") for path in paths]
     names = [f"f{number}" for number in range(len(paths) + len(unknown or ()))]
     fields: list[tuple[str, Any, Any]] = [
@@ -139,20 +133,14 @@ def _reader(paths: list[str], row: Raw, unknown: list[str] | None) -> Callable[[
     ]
     rename = dict(zip(names, [*paths, *(unknown or ())], strict=True))
     kind = msgspec.defstruct("Cells", fields, rename=rename, forbid_unknown_fields=unknown is not None, gc=False)
-    decode = msgspec.json.Decoder(kind).decode
-    cells_of = attrgetter(*names, "__class__")  # a tuple, also of one column
-
-    def read(rows: Sequence[Raw]) -> Columns:
-        columns: list[Any] = list(zip(*map(cells_of, map(decode, rows)), strict=True))[: len(paths)]
-        for number, string in enumerate(strings):
-            if string:
-                if None in columns[number]:
-                    columns[number] = ["" if value is None else value for value in columns[number]]
-            else:
-                sent = b",".join(columns[number])
-                if sent.translate(None, _BARE) != b"," * (len(rows) - 1):
-                    raise ValueError("not bare words")
-                columns[number] = sent.decode().split(",")
-        return columns
-
-    return read
+    decode, take = msgspec.json.Decoder(kind).decode, attrgetter(*names, "__class__")  # a tuple, also of one column
+    found: list[Any] = list(zip(*map(take, map(decode, rows)), strict=True))[: len(paths)]
+    for number, string in enumerate(strings):
+        if not string:
+            sent = b",".join(found[number])
+            if sent.translate(None, _BARE) != b"," * (len(rows) - 1):
+                raise ValueError("not bare words")
+            found[number] = sent.decode().split(",")
+        elif None in found[number]:
+            found[number] = ["" if value is None else value for value in found[number]]
+    return found

@@ -24,20 +24,18 @@ GROUP_BYTES = 64 << 20
 class SealedFile:
     """A Parquet file in progress, compressed with zstd; memory holds no more than about one row group.
 
-    `rows`: makes record batches of rows; `schema`: theirs, with metadata. `out`: writes bytes. A row group is written
+    `rows`: makes record batches of rows. `out`: writes bytes. A row group is written
     when its rows and its bytes, as shares of the `most` of each, come to one. `options`: of pyarrow's writer.
     """
 
-    def __init__(
-        self, rows: ArrowRows, schema: Any, out: Callable[[bytes], object], most: tuple[int, int], **options: Any
-    ) -> None:
+    def __init__(self, rows: ArrowRows, out: Callable[[bytes], object], most: tuple[int, int], **options: Any) -> None:
         from pyarrow.parquet import ParquetWriter
 
-        self._rows, self._schema, self._out, self._most = rows, schema, out, most
+        self._rows, self._out, self._most = rows, out, most
         # pyarrow writes to a buffer and not to `out`: a writer that is dropped after a failure still adds its footer,
         # and half a file in a pipe would then look like a complete one.
         self._buffer = io.BytesIO()
-        self._file = ParquetWriter(self._buffer, schema, compression="zstd", **options)
+        self._file = ParquetWriter(self._buffer, rows.schema, compression="zstd", **options)
         self._batches: list[Any] = []
         self._size = 0.0  # of the row group
 
@@ -60,7 +58,7 @@ class SealedFile:
         from pyarrow import Table
 
         if self._batches:
-            table = Table.from_batches(self._batches, self._schema)
+            table = Table.from_batches(self._batches, self._rows.schema)
             self._batches.clear()
             self._size = 0.0
             self._file.write_table(table, row_group_size=max(table.num_rows, 1))
@@ -82,23 +80,16 @@ class Parquet:
         with needed("parquet needs the pyarrow package", "parquet"):
             import pyarrow
         rows = ArrowRows(spec.columns, pyarrow, few(spec.warn, MORE), unlisted_of(spec), strict=spec.selected)
-        pairs = [(field.name, field.type) for field in rows.schema]
-        self._spec = spec
-        schema = rows.schema.with_metadata({"pandas": _for_pandas(pairs)})
-        self._file = SealedFile(rows, schema, out.write, (GROUP_ROWS, GROUP_BYTES))
+        # pandas would turn a whole column of integers into floats for one null.
+        kinds = {"pandas_type": "int64", "numpy_type": "Int64", "metadata": None}
+        whole = [field.name for field in rows.schema if field.type == pyarrow.int64()]
+        columns = [{"name": name, "field_name": name, **kinds} for name in whole]
+        pandas = {"columns": columns, "index_columns": [], "column_indexes": []}
+        rows.schema = rows.schema.with_metadata({"pandas": json.dumps(pandas)})
+        self._spec, self._file = spec, SealedFile(rows, out.write, (GROUP_ROWS, GROUP_BYTES))
         self.write = self._file.write
 
     def close(self) -> None:
         """Write the last group and the footer."""
         heights = self._spec.heights()
         self._file.finish({} if heights is None else {HEIGHTS_KEY: f"{heights[0]}:{heights[1]}"})
-
-
-def _for_pandas(pairs: Sequence[tuple[str, Any]]) -> str:
-    """Return metadata that makes pandas read integers as such: a null would turn the whole column into floats."""
-    columns = [
-        {"name": name, "field_name": name, "pandas_type": "int64", "numpy_type": "Int64", "metadata": None}
-        for name, arrow_type in pairs
-        if str(arrow_type) == "int64"
-    ]
-    return json.dumps({"columns": columns, "index_columns": [], "column_indexes": []})

@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
-from chainq.catalog.nested import AMOUNT, INTEGER, OTHER, SHAPES, Shape
+from chainq.catalog.nested import AMOUNT, INTEGER, OTHER, SHAPES, UNTYPED, Shape
 from chainq.rows.fields import text_of
 from chainq.rows.raw_json import items, members
 
@@ -92,7 +92,7 @@ def _computed(column: Column, pyarrow: Any) -> Any:
 def _nested(shape: Shape, pyarrow: Any) -> Type:
     """Return the type of a shape: of a text, if it is neither a number nor nested."""
     if isinstance(shape, dict):
-        inner = {name: _nested(one, pyarrow) for name, one in shape.items()}
+        inner = {name: _nested(one, pyarrow) for name, one in shape.items() if one != UNTYPED}
         arrow = pyarrow.struct([*((name, one.arrow) for name, one in inner.items()), (OTHER, pyarrow.string())])
         return Type(_objects({name: one.read for name, one in inner.items()}), arrow)
     if isinstance(shape, list):

@@ -23,15 +23,8 @@ BUILT_IN = {
     "parquet": "chainq.formats.parquet:Parquet",
 }
 
-EXTENSIONS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".txt": "text",
-}
+_OTHERS = {".ndjson": "jsonl", ".txt": "text"}
+EXTENSIONS = {f".{name}": name for name in ("jsonl", "json", "csv", "tsv", "parquet")} | _OTHERS
 """The format of a file if no option names one."""
 
 

@@ -15,7 +15,7 @@ from chainq.formats import cells
 from chainq.formats.cells import BLANK, NULL, Cell, plain
 from chainq.formats.drawing import Node
 from chainq.formats.protocol import OutputSpec
-from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of
+from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of, tree_of, unknown
 from chainq.rows.transaction import fee_of, program_of
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, DIM
@@ -27,7 +27,7 @@ _DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
 _FIELDS = ("status", "type", "index", "finalizedAt", "transaction.id", "transaction.type")
 _PARTS = ("rejected", "deployment", "owner", "execution", "fee", "finalize")
 """The fields of a transaction that are lines, and its parts that are trees, the most interesting first."""
-_KNOWN = {*_FIELDS, *_PARTS, *(f"transaction.{name}" for name in _PARTS)}
+_KNOWN = (*_FIELDS, *_PARTS, *(f"transaction.{name}" for name in _PARTS))
 
 
 def view_of(row: Raw, spec: OutputSpec) -> Iterator[str]:
@@ -38,7 +38,8 @@ def view_of(row: Raw, spec: OutputSpec) -> Iterator[str]:
     if bytes(row)[:1] != b"{":
         fields = [("value", cells.unknown_cell(text_of(row)))]
     elif not spec.selected:
-        for path, value in _unknown(outer, _KNOWN if whole else {column.path for column in spec.columns}):
+        known = _KNOWN if whole else [column.path for column in spec.columns]
+        for path, value in unknown(outer, tree_of((path.split("."), {}) for path in known)):
             if count_of(value):
                 nodes.append(trees.node(path, value))
             else:
@@ -79,17 +80,6 @@ def _field(value: Raw | None, column: Column, spec: OutputSpec) -> Cell:
         return plain(cell.short)  # its tree follows
     # A long number loses no digit.
     return cell if spec.abbreviate and column.kind not in (Kind.NUMBER, Kind.HEIGHT) else plain(cell.whole, cell.style)
-
-
-def _unknown(members: Mapping[str, Raw], known: set[str], prefix: str = "") -> Iterator[tuple[str, Raw]]:
-    """Yield the fields of an object, with their paths, that no known path leads to."""
-    for name, value in members.items():
-        path = prefix + name
-        inner = object_of(value) if any(other.startswith(f"{path}.") for other in known) else {}
-        if inner:
-            yield from _unknown(inner, known, f"{path}.")
-        elif path not in known:
-            yield path, value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from chainq.errors import Shortfall
+
 MOST = 64  # ranges; beyond, the two nearest ones are merged
 NAMED = 5  # ranges in words
 
@@ -93,3 +95,13 @@ class HeightSet:
     def cut(self, height: int) -> None:
         """Remove all heights from one on."""
         self._ranges = [HeightRange(r.start, min(r.end, height)) for r in self._ranges if r.start < height]
+
+
+def chain_end(tip: int) -> str:
+    """Return where a chain with that tip height ends, -1 for one without blocks."""
+    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
+
+
+def end_above(end: int, tip: int) -> Shortfall:
+    """Return that the end of a range is above a chain with that tip height."""
+    return Shortfall(f"the end {end} is not reached: {chain_end(tip)}")

@@ -18,7 +18,7 @@ from chainq.fetching.calls import PUBLISHED
 from chainq.fetching.reading import unreached
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
-from chainq.heights.range import HeightRange, HeightSet
+from chainq.heights.range import HeightRange, HeightSet, end_above
 from chainq.lake import data_set, delta, plan
 from chainq.lake.data_set import Contents, DataSet, Origin
 from chainq.lake.names import Entry, parse_entry, partitions
@@ -28,7 +28,7 @@ from chainq.lake.worker import Job
 from chainq.lake.workers import Listener, LocalCrew, write_all
 from chainq.lake.writer import SCHEMAS
 from chainq.planning.chunking import refuse_whole
-from chainq.text.humanize import counted, end_above
+from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
 
 if TYPE_CHECKING:

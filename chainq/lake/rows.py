@@ -96,8 +96,8 @@ def _nested(shape: Shape, value: Any) -> bytes:
     if isinstance(shape, dict):
         parts = {}
         for name, inner in shape.items():
-            if value[name] is not None or name in _NULL:
-                parts[name] = _key(name) + (b"null" if value[name] is None else _nested(inner, value[name]))
+            if (sent := value.get(name)) is not None or name in _NULL:
+                parts[name] = _key(name) + (b"null" if sent is None else _nested(inner, sent))
         if other := value[OTHER]:
             last = [parts.pop(name) for name in _LAST if name in parts]
             return b"{" + b",".join([*parts.values(), _json(other, "{}")[1:-1], *last]) + b"}"

@@ -49,7 +49,7 @@ class PartitionFile:
         most, sorting = LOOKED_UP.get(method.command, GROUP_BYTES), None if height < 0 else [SortingColumn(height)]
         # With checksums of pages readers notice bits that changed.
         options = {"write_page_checksum": True, "sorting_columns": sorting}
-        self._file = SealedFile(rows, rows.schema, out, (GROUP_ROWS, most), **options)
+        self._file = SealedFile(rows, out, (GROUP_ROWS, most), **options)
         self._hash = hashlib.sha256()
         self.rows = 0
 

@@ -21,7 +21,7 @@ from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.sinks.base import unopened
 from chainq.sinks.disk import is_locked, locks, sync_folder
-from chainq.text.sanitize import abridged, excerpt, printable, recordable
+from chainq.text.sanitize import abridged, excerpt, printable
 
 VERSION = 4  # of the file's fields
 
@@ -60,7 +60,7 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     def failed(self, message: str, *, lasting: bool) -> "State":
         """Return the state after a failure now."""
-        return replace(self, failure=time.time(), error=recordable(message), lasting=lasting)
+        return replace(self, failure=time.time(), error=excerpt(message, 400), lasting=lasting)
 
 
 class Content(msgspec.Struct, forbid_unknown_fields=True):

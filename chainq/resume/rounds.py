@@ -16,14 +16,14 @@ from chainq.fetching.blocks import Tip
 from chainq.fetching.calls import Asked
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, end_above
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
 from chainq.query import Batch, Query, limited, matching
 from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
 from chainq.resume.settings import ResumeSettings
-from chainq.text.humanize import counted, end_above
+from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 
 COMPARED = 64  # heights of a rewound stretch, the last ones, whose rows are compared with full blocks

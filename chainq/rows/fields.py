@@ -5,7 +5,7 @@ Fields are named by dotted paths: `header.metadata.height` is `height` in `metad
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Self
@@ -76,14 +76,25 @@ def _fast_picker(paths: tuple[str, ...], closed: bool) -> Callable[[bytes | Raw]
     return (lambda row: [take(decode(row))]) if len(paths) == 1 else (lambda row: [*take(decode(row))])
 
 
+def tree_of(places: Iterable[tuple[Sequence[str], Any]]) -> Paths:
+    """Return values by the steps that lead to each."""
+    tree: Paths = {}
+    for (*outer, name), value in places:
+        inside = tree
+        for step in outer:
+            inside = inside.setdefault(step, {})
+        inside.setdefault(name, value)
+    return tree
+
+
 class Picker:
     """Picks the values of dotted paths out of rows; make one for many rows.
 
     `a[].b` is the array of `b` of each item of the array `a`, null if an item has none. A `Key` is not divided.
-    `on_unknown`, if given, is called once with the path of each field of a row that no path leads to.
+    `on_unknown`, if given, is called with the path and the value of each field of a row that no path leads to.
     """
 
-    def __init__(self, paths: Sequence[str], on_unknown: Callable[[str], None] | None = None) -> None:
+    def __init__(self, paths: Sequence[str], on_unknown: Callable[[str, Raw], None] | None = None) -> None:
         read = [path.reads if isinstance(path, Alias) else path for path in paths]
         heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in read]
         self._steps = [[head] if isinstance(head, Key) else head.split(".") for head, _, _ in heads]
@@ -95,12 +106,7 @@ class Picker:
             if brackets
         }
         self._on_unknown = on_unknown
-        self._reported: set[str] = set()
-        self._known: Paths = {}
-        for steps in self._steps:
-            inside = self._known
-            for step in steps:
-                inside = inside.setdefault(step, {})
+        self._known = tree_of((steps, {}) for steps in self._steps)
 
     def __call__(self, row: bytes | Raw) -> list[Raw | None]:
         """Return the values in the order of the paths, as they were sent; None if the row has no such field.
@@ -117,10 +123,9 @@ class Picker:
 
     def _values(self, row: bytes | Raw) -> list[Raw | None]:
         top = object_of(row)
-        for path in _unknown(top, self._known, "") if self._on_unknown else ():
-            if self._on_unknown and path not in self._reported:
-                self._reported.add(path)
-                self._on_unknown(path)
+        if self._on_unknown:
+            for path, value in unknown(top, self._known):
+                self._on_unknown(path, value)
         return [_inside(top, steps) for steps in self._steps]
 
 
@@ -130,13 +135,14 @@ def _inside(top: Mapping[str, Raw], steps: Sequence[str]) -> Raw | None:
     return top.get(steps[-1])
 
 
-def _unknown(top: Mapping[str, Raw], known: Paths, path: str) -> Iterator[str]:
-    """Yield the paths of members that are not known, and of values that are no objects though paths lead through."""
+def unknown(top: Mapping[str, Raw], known: Paths, path: str = "") -> Iterator[tuple[str, Raw]]:
+    """Yield the members that are not known, with their paths, and values that are no objects though paths lead
+    through."""
     for name, value in top.items():
         if name not in known or (known[name] and bytes(value)[:1] != b"{" and bytes(value) != b"null"):
-            yield f"{path}{name}"
+            yield f"{path}{name}", value
         elif known[name]:
-            yield from _unknown(object_of(value), known[name], f"{path}{name}.")
+            yield from unknown(object_of(value), known[name], f"{path}{name}.")
 
 
 def _each(value: Raw | None, pick: Picker | None) -> Raw | None:

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.catalog.columns import column_by_end, known_column
 from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.nested import column_by_end, known_column
 from chainq.errors import UsageError
 from chainq.rows.fields import Picker, array_of, text_of
 from chainq.rows.transaction import program_id

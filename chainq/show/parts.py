@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog import identifiers
-from chainq.catalog.identifiers import TextKind, kind_of, shown
+from chainq.catalog.identifiers import TextKind, kind_of
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import IncompleteError, NotFoundError, UsageError
 from chainq.fetching.service import Service
@@ -23,7 +23,7 @@ from chainq.query import Batch, Query, limited, matching
 from chainq.rows.fields import integer_of, object_of, text_of
 from chainq.rows.where import Where
 from chainq.text.humanize import counted
-from chainq.text.sanitize import abridged
+from chainq.text.sanitize import abridged, quoted
 
 NEWEST = 10  # transactions of an address or of a function
 ADDRESS_BLOCKS = 500_000  # newest blocks in which transactions of an address are looked for
@@ -222,7 +222,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
 def _spent(service: Service, tag: str) -> TransactionParts:
     """Return the transaction that spends the record with a tag."""
     if not service.is_export:
-        raise _no_screen(tag, TextKind.FIELD)
+        raise UsageError(f"cannot show {quoted(tag)}: only an export is searched for the tags of records")
     return _transaction(service, _found(service, "inputs", "tag", tag, f"tag {tag}")[1])
 
 
@@ -293,18 +293,11 @@ def check(text: str) -> str:
     """Return the text in the form that is sent. Raises UsageError if `chainq show` has no screen for it."""
     kind = kind_of(text)
     if kind is not None and kind in _CODED:
-        return identifiers.coded(text, kind.value.partition(" ")[2], kind)  # without the article
-    if text == LATEST or kind in {TextKind.HEIGHT, TextKind.FIELD, *_SEARCHED}:
+        return identifiers.coded(text, kind.value)
+    if text == LATEST or kind is not None:
         return identifiers.sendable(text)
-    if kind is not None:
-        raise _no_screen(text, kind)
     raise UsageError(
-        f"cannot show{shown(text)}: expected a height, latest, a block hash (ab1...), a transaction ID (at1...), an "
+        f"cannot show {quoted(text)}: expected a height, latest, a block hash (ab1...), a transaction ID (at1...), an "
         "address, a program such as credits.aleo, PROGRAM/FUNCTION, a transition ID (au1...) or the ciphertext of a "
         "record (record1...)"
     )
-
-
-def _no_screen(text: str, kind: TextKind) -> UsageError:
-    named = f"{shown(text)}: this is {kind.value}" if shown(text) else f" {kind.value}"
-    return UsageError(f"cannot show{named}")

@@ -21,11 +21,10 @@ from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
 from chainq.rows.transaction import Call, calls_of, deployed_by, program_of
 from chainq.show import parts as shown_parts
 from chainq.show.parts import NEWEST, Parts
-from chainq.text.align import aligned
 from chainq.text.humanize import counted, in_credits
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, CYAN, DIM, paint
-from chainq.text.width import ENDLESS, NARROWEST, wrap
+from chainq.text.width import ENDLESS, NARROWEST, aligned, wrap
 
 
 def draw(parts: Parts, spec: OutputSpec, first: int) -> bytes:

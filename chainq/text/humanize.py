@@ -1,10 +1,7 @@
 """Human-readable counts, ages and times."""
 
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
-
-from chainq.errors import Shortfall
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -13,14 +10,8 @@ def counted(count: int, one: str, many: str = "") -> str:
 
 
 def counts(numbers: Iterable[tuple[str, int]]) -> str:
-    """Return counts of things that are named in the plural; of one, the first noun is in the singular.
-
-    >>> counts([("state roots of older blocks", 1), ("block hashes", 2345)])
-    '1 state root of older blocks, 2,345 block hashes'
-    """
-    plural = re.compile(r"\b(hash|batch|root|ID)(?:es|s)\b")
-    named = ((plural.sub(r"\1", what, 1) if number == 1 else what, number) for what, number in numbers)
-    return ", ".join(f"{number:,} {what}" for what, number in named)
+    """Return counts of things: `state roots of older blocks: 1, block hashes: 2,345`."""
+    return ", ".join(f"{what}: {number:,}" for what, number in numbers)
 
 
 def utc(seconds: float) -> str:
@@ -31,35 +22,14 @@ def utc(seconds: float) -> str:
         return f"{seconds:.0f}"
 
 
-_MONTH = 2_629_746  # seconds; a twelfth of a year
-_SPANS = {
-    12 * _MONTH: ("year", "y"),
-    _MONTH: ("month", "mo"),
-    86_400: ("day", "d"),
-    3600: ("hour", "h"),
-    60: ("minute", "min"),
-    1: ("second", "s"),
-}
-"""Units by their seconds: the word and the sign of each."""
-
-
-def _spans(seconds: float) -> list[tuple[int, str, str]]:
-    """Return a duration in the largest unit that it fills, with the unit's word and sign; years with their months."""
-    whole = max(int(seconds), 0)
-    size = next((size for size in _SPANS if whole >= size), 1)
-    months = whole % size // _MONTH if size > _MONTH else 0
-    return [(whole // size, *_SPANS[size]), *([(months, *_SPANS[_MONTH])] if months else [])]
-
-
-def age(seconds: float) -> str:
-    """Return an age in at most eight characters: `45 s`, `3 min`, `7 h`, `12 d`, `5 mo`, `2y 5mo`."""
-    spans = _spans(seconds)
-    return " ".join(f"{count}{' ' * (len(spans) == 1)}{sign}" for count, _, sign in spans)
+_UNITS = {2_629_746: "month", 86_400: "day", 3600: "hour", 60: "minute", 1: "second"}
+"""Units of durations by their seconds; a month is a twelfth of a year."""
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in words: `45 seconds`, `3 minutes`, `7 hours`, `12 days`, `2 years 6 months`."""
-    return " ".join(counted(count, word) for count, word, _ in _spans(seconds))
+    """Return a duration in the largest unit that it fills: `45 seconds`, `3 minutes`, `7 hours`, `30 months`."""
+    size = next((size for size in _UNITS if seconds >= size), 1)
+    return counted(max(int(seconds), 0) // size, _UNITS[size])
 
 
 def in_credits(microcredits: int) -> str:
@@ -69,22 +39,7 @@ def in_credits(microcredits: int) -> str:
 
 
 def in_bytes(count: int) -> str:
-    """Return a number of bytes in the largest unit that it fills: `900 bytes`, `1 KiB`, `1.5 GiB`.
+    """Return a number of bytes in the largest unit that it fills, which is a power of 1,000: `900 bytes`, `1.5 GB`."""
+    from rich.filesize import decimal
 
-    Units are powers of 1,024, as in `--max-memory 512M`.
-    """
-    for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
-        if count >= 1024**power:
-            number = count / 1024**power
-            return f"{number:.{4 if number >= 999.5 else 3}g} {unit}"  # never 1e+03
-    return counted(count, "byte")
-
-
-def chain_end(tip: int) -> str:
-    """Return where a chain with that tip height ends, -1 for one without blocks."""
-    return f"the tip is {tip}" if tip >= 0 else "the chain has no blocks yet"
-
-
-def end_above(end: int, tip: int) -> Shortfall:
-    """Return that the end of a range is above a chain with that tip height."""
-    return Shortfall(f"the end {end} is not reached: {chain_end(tip)}")
+    return decimal(count)

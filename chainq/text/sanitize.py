@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
 # Cc: control characters (ANSI sequences begin with one); Cf: bidirectional overrides, zero-width marks;
@@ -12,32 +12,26 @@ _MASK = "***"
 KEYS = PRIVATE_KEY, VIEW_KEY = "APrivateKey1", "AViewKey1"
 """How private keys and view keys begin: they are neither shown nor sent."""
 # Hosts of chain services put the caller's API key into the path, and it can have any form. So only parts that cannot be
-# keys are shown: lower-case words of at most five letters, numbers of at most five digits (such as a chain's), and
-# common path words, perhaps with a number (v1, testnet3, json-rpc). Compiled at first use, because every start loads
-# this module.
-_WORDS = (
-    "v|api|rpc|json|jsonrpc|http|https|rest|ext|graphql|net|network|mainnet|testnet|devnet|testnetbeta|canary|beta|alpha|"
-    "main|test|dev|prod|production|staging|local|latest|public|private|aleo|chain|chains|block|blocks|blockchain|"
-    "explorer|transactions|transitions|programs|mempool|ledger|status|health|node|nodes|"
-    "full|archive|gateway|proxy|service|services|server|data|query|records|index|indexer"
-)
-_NO_KEY = rf"[a-z]{{0,5}}|[0-9]{{1,5}}|(?:{_WORDS})[0-9]{{0,3}}(?:[-_.](?:{_WORDS})?[0-9]{{0,3}})*"
-_LABEL = "[a-z0-9-]{1,20}"
-_HOST = rf"{_LABEL}(?:\.{_LABEL})*:[0-9]{{1,5}}|(?:{_LABEL}\.)+[a-z]{{2,12}}|[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}"
-"""A host without a scheme before it."""
-_FOLDER = r"[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?"  # names without digits, and no host
-_LOCAL = re.compile(r"(?:~|\.{1,2})?/(?:[^/@?;][^@?;]*)?")  # a path of this machine, which holds no secret
+# keys are shown: words of at most five letters, numbers of at most five digits (such as a chain's), versions, networks.
+_NO_KEY = r"[a-z]{0,5}|[0-9]{1,5}|v[0-9.]{1,5}|json-?rpc|(?:main|test|dev)net[0-9]?|canary|testnetbeta"
+_HOST = r"[a-z0-9.-]{1,253}[.:][a-z0-9]{0,12}"  # of a URL that lacks its scheme
+# A path of this machine, which holds no secret, or names without digits.
+_LOCAL = r"(?:~|\.{1,2})?/(?!/)[^@?;]*|[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?"
 _MOST_SENT = 64  # requests whose secrets are kept; bounds the memory of a process that keeps making clients
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
 
-def printable(text: str) -> str:
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def printable(text: str, escaped: Callable[[str], str] = _escaped) -> str:
     r"""Return the text with every character that could act on a terminal as an escape (`\x1b`, `\u202e`)."""
     if text.isascii() and text.isprintable():
         return text
-    import unicodedata  # here and below: loaded only when needed, because most runs do not need it
+    import unicodedata  # loaded only when needed, because most runs do not need it
 
-    return "".join(c if unicodedata.category(c) not in _HARMFUL else c.encode("unicode_escape").decode() for c in text)
+    return "".join(escaped(c) if unicodedata.category(c) in _HARMFUL else c for c in text)
 
 
 def printable_json(text: bytes) -> bytes:
@@ -48,12 +42,10 @@ def printable_json(text: bytes) -> bytes:
     if text.isascii() and b"\x7f" not in text:
         return text
     import json
-    import unicodedata
 
-    return "".join(
-        c if c == "\n" or unicodedata.category(c) not in _HARMFUL else json.dumps(c)[1:-1].replace("\x7f", "\\u007f")
-        for c in text.decode(errors="surrogateescape")
-    ).encode(errors="surrogateescape")
+    sent = text.decode(errors="surrogateescape")
+    shown = printable(sent, lambda c: c if c == "\n" else json.dumps(c)[1:-1].replace("\x7f", "\\u007f"))
+    return shown.encode(errors="surrogateescape")
 
 
 def excerpt(text: str, length: int = 200) -> str:
@@ -64,17 +56,10 @@ def excerpt(text: str, length: int = 200) -> str:
     return printable(abridged(" ".join(re.sub(r"<[^>]*>", " ", mask_sent(text)).split()), length))
 
 
-def recordable(message: str) -> str:
-    """Return the message of an error for a file that `chainq status` reads: an excerpt without keys."""
-    return excerpt(printable(mask_keys(message)), 400)
-
-
 def abridged(text: str, length: int) -> str:
-    """Return the text; if it has more than `length` characters, its beginning and end with `…` between them."""
-    if len(text) <= length:
-        return text
-    text = mask_keys(text)  # first, because a key is recognized by its beginning
-    head = length * 2 // 5
+    """Return the text with keys masked; if it has more than `length` characters, its beginning and end with `…` between
+    them."""
+    text, head = mask_keys(text), length * 2 // 5
     return text if len(text) <= length else f"{text[:head]}…{text[head + 1 - length :]}"
 
 
@@ -101,7 +86,7 @@ def keep_secret(url: str, headers: Mapping[str, str]) -> None:
     if headers or mask_url(url) != url:
         from chainq.text import secrets
 
-        if found := secrets.pattern(secrets.secrets(url, headers, _NO_KEY)):
+        if found := secrets.pattern(url, headers, _NO_KEY):
             _sent.pop(found, None)
             _sent[found] = re.compile(found)
             for old in list(_sent)[:-_MOST_SENT]:
@@ -119,37 +104,26 @@ def mask_sent(text: str) -> str:
 
 
 def mask_url(url: str) -> str:
-    """Return the URL with `***` for user name, password, query values, parameters and API keys in its path.
+    """Return the URL with `***` for user name, password, query values and API keys in its path.
 
-    A local path, which begins with `/`, `./`, `../` or `~/`, consists of short words or is a folder's, is unchanged.
+    A local path, which begins with `/`, `./`, `../` or `~/` or is a folder's, is unchanged.
     """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = urlsplit("")
-    is_folder = "://" not in url and os.path.isdir(url)  # noqa: PTH112  # a Path takes longer to load
-    if is_folder or _LOCAL.fullmatch(url) or re.fullmatch(_FOLDER, url):
+    bare = "://" not in url
+    if bare and (re.fullmatch(_LOCAL, url) or os.path.isdir(url)):  # noqa: PTH112  # a Path takes longer to load
         return printable(url)
-    if "@" in url and "@" not in parts.netloc:  # not a valid URL, but perhaps with secrets in it
-        host = re.split(r"[^\w.:-]", url.rpartition("@")[2], maxsplit=1)[0]
-        return f"{_MASK}@{host}"
-    if url and not any(parts):
+    try:
+        parts = urlsplit(f"//{url}" if bare else url)
+    except ValueError:
         return _MASK
-    where = parts.netloc.rpartition("@")[2]
-    host = f"{_MASK}@{where}" if "@" in parts.netloc else where
-    query = "&".join(map(_masked_pair, parts.query.split("&"))) if parts.query else ""
-    first, *rest = parts.path.split("/")
-    if parts.netloc or not re.fullmatch(_HOST, f"{parts.scheme}:{first}" if parts.scheme else first):
-        first = _masked_step(first)
-    path = "/".join([first, *map(_masked_step, rest)])
-    return printable(urlunsplit((parts.scheme, host, path, query, "")))
+    _, at, host = parts.netloc.rpartition("@")
+    if bare and not re.fullmatch(_HOST, host):
+        host = _masked(host)
+    query = re.sub("(?<==)[^&]+|(?<![^&])[^&=]+(?![^&])", _MASK, parts.query)
+    path = "/".join(map(_masked, parts.path.split("/")))
+    return printable(
+        urlunsplit((parts.scheme, f"{_MASK}@{host}" if at else host, path, query, "")).removeprefix(bare * "//")
+    )
 
 
-def _masked_pair(pair: str) -> str:
-    name, equals, _ = pair.partition("=")
-    return f"{name}={_MASK}" if equals else _MASK
-
-
-def _masked_step(step: str) -> str:
-    name, semicolon, _ = step.partition(";")
-    return (name if re.fullmatch(_NO_KEY, name) else _MASK) + (f";{_MASK}" if semicolon else "")
+def _masked(step: str) -> str:
+    return step if re.fullmatch(_NO_KEY, step) else _MASK

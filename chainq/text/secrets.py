@@ -5,8 +5,8 @@ base64 and percent-encoded, also inside JSON or HTML, and in no other encoding.
 """
 
 import re
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
 from urllib.parse import unquote, urlsplit
 
 _PUBLIC = {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "host", "user-agent"}
@@ -17,49 +17,30 @@ LONG = 8  # characters of a secret that is found inside of words, too; a shorter
 LONGEST = 5_000  # characters of a secret that is found in other encodings, too; the expression would take seconds
 
 
-def secrets(url: str, headers: Mapping[str, str], harmless: str) -> Iterator[str]:
-    """Yield the parts of a request that must not be shown.
+def pattern(url: str, headers: Mapping[str, str], harmless: str) -> str:
+    """Return an expression for the parts of a request that must not be shown, in each of their encodings.
 
     `harmless`: an expression for path parts, query values and header values that cannot be secrets.
     """
+    raw = {secret for secret in _secrets(url, headers, harmless) if len(secret) > 1}
+    packed = {b64encode(secret.encode()).decode().rstrip("=") for secret in raw if len(secret) >= LONG // 2}
+    packed |= {text.translate({43: "-", 47: "_"}) for text in packed}  # as in URLs (RFC 4648, section 5)
+    ordered = sorted(raw | packed, key=len, reverse=True)
+    return "|".join(_expression(text) + "={0,2}" * (text in packed) for text in ordered)
+
+
+def _secrets(url: str, headers: Mapping[str, str], harmless: str) -> Iterator[str]:
     try:
         parts = urlsplit(url)
     except ValueError:  # an invalid URL: nothing is sent to it
         return
     login = parts.netloc.rpartition("@")[0]
-    yield from _login(unquote(login))
-    yield from (login, *login.split(":", 1))
-    pairs = [pair.partition("=") for pair in parts.query.split("&")]
-    words = [*(value or name for name, _, value in pairs), *re.split("[/;]", parts.path)]
+    yield from (login, unquote(login), *login.split(":", 1), *unquote(login).split(":", 1))
+    words = [*re.split("[/;]", parts.path), *(pair.partition("=")[2] or pair for pair in parts.query.split("&"))]
     for name, value in headers.items():
         if name.lower() not in _PUBLIC:
-            scheme, _, rest = value.partition(" ")
-            if scheme.lower() == "basic":
-                yield from _login(_decoded(rest))
             words += [value, *(part for part in re.split(r"[\s;,=]+", value) if len(part) >= LONG)]
     yield from (form for word in words for form in {word, unquote(word)} if not re.fullmatch(harmless, word))
-
-
-def pattern(found: Iterable[str]) -> str:
-    """Return an expression for these secrets in each of their encodings, the longest first."""
-    raw = {secret for secret in found if len(secret) > 1}
-    packed = {b64encode(secret.encode()).decode().rstrip("=") for secret in raw if len(secret) >= LONG // 2}
-    packed |= {text.translate({43: "-", 47: "_"}) for text in packed}  # as in URLs (RFC 4648, section 5)
-    ordered = sorted(raw | packed, key=len, reverse=True)
-    return "|".join(_expression(text) + ("={0,2}" if text in packed else "") for text in ordered)
-
-
-def _login(login: str) -> tuple[str, ...]:
-    """Return a user name and a password, separate and together, as Basic authentication has them (RFC 7617)."""
-    name, colon, password = login.partition(":")
-    return (login, name, password) if colon else (login,)
-
-
-def _decoded(text: str) -> str:
-    try:
-        return b64decode(text + "==").decode()
-    except ValueError:
-        return ""
 
 
 def _expression(secret: str) -> str:

@@ -1,12 +1,16 @@
-"""Widths of text on a terminal: measuring, truncating and wrapping."""
+"""Widths of text on a terminal: measuring, truncating, wrapping and aligning."""
 
 import os
-from contextlib import suppress
+from collections.abc import Sequence
+from itertools import zip_longest
+
+from chainq.text.sanitize import printable
 
 ELLIPSIS = "…"
 BOTH_ENDS = -1
 NARROWEST = 40  # character cells: a narrower terminal is treated as this wide, since below it no row can be read
 GAP = 2  # cells between two columns
+LEAST = 24  # cells of the last column of `aligned`; a narrower terminal gets longer lines
 ENDLESS = 1 << 24  # character cells of a line that has no end
 
 
@@ -57,16 +61,28 @@ def wrap(text: str, room: int) -> list[str]:
     return [*lines, rest]
 
 
+def aligned(lines: Sequence[Sequence[str]], room: int = ENDLESS, most: int = ENDLESS) -> list[str]:
+    """Return lines as columns, sanitized; the last column is wrapped to what is left of `room` cells, all others to
+    `most`."""
+    clean = [[printable(text) for text in line] for line in lines]
+    widths = [min(most, max(map(width_of, texts))) for texts in zip(*clean, strict=True)][:-1]
+    rooms = [*widths, max(LEAST, room - sum(size + GAP for size in widths))]
+    drawn = []
+    for line in clean:
+        pieces = [wrap(text, size) for text, size in zip(line, rooms, strict=True)]
+        for row in zip_longest(*pieces, fillvalue=""):
+            padded = [text + " " * (size - width_of(text)) for text, size in zip(row, [*widths, 0], strict=True)]
+            drawn.append((" " * GAP).join(padded).rstrip())
+    return drawn
+
+
 def width_is_stated() -> bool:
     """Return whether COLUMNS states the width of a line, as `watch` sets it."""
     return (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given) > 0
 
 
 def terminal_width() -> int:
-    """Return the character cells of a line of the terminal, also if standard output is a pipe to a pager."""
-    if width_is_stated():
-        return int(os.environ["COLUMNS"])
-    for descriptor in (1, 2, 0):
-        with suppress(OSError):
-            return os.get_terminal_size(descriptor).columns or 80
-    return 80
+    """Return the character cells of a line of standard output: COLUMNS, or what the terminal says, or 80."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns

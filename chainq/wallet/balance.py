@@ -13,11 +13,10 @@ from chainq.errors import BehindError, IncompleteError, Shortfall, UsageError
 from chainq.fetching.blocks import Tip
 from chainq.fetching.service import Service
 from chainq.heights.bounds import none_below
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, end_above
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Query
-from chainq.text.humanize import end_above
 from chainq.wallet.book import NEAR, Book
 from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey

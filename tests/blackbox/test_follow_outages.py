@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import Faults
 from chainq.demo.registry import Reply, page
 from harness.jobs import FIRST, Following, Job, lines, recording, said
 from harness.program import LONGEST, Program, finish
@@ -219,7 +218,8 @@ def test_what_is_recorded_is_of_one_chain(at: int, after: int, chainq: Program, 
     """A reorg after any number of calls ends its run or the next one with 6; --rewind then mends all of the file."""
     start, tip = FIRST - 40, FIRST + 60
     groups = fork_truth(at, tip).groups("records", start, tip + 1)
-    service = Moving(FIRST - 5, faults=Faults(f"reorg-at:{at}", f"reorg-after:{after}"))
+    service, fork = Moving(FIRST - 5), Chain().forked(at)
+    service.hook = lambda _: service.swap(fork) if len(service.calls) > after else None
     job = Job(chainq, serve(service), "records", "--start", str(start), "--page-size", "60")
     code = 0
     for service.tip in [*range(FIRST, tip, 25), *[tip] * 6]:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chainq.catalog.columns import known_column
 from chainq.catalog.methods import BY_COMMAND
+from chainq.catalog.nested import known_column
 
 COLUMNS = BY_COMMAND["full-blocks"].columns
 CALLS = "transactions[].transaction.execution.transitions"

@@ -55,9 +55,8 @@ def test_what_passes_as_it_is(check: Callable[[str], str], texts: list[str]) -> 
             [ID[:-1], ID + "q", ID[:30] + ID[31:], ID[1:], f" {ID}", f"{ID}\n"],
         ),
         (identifiers.transaction_id, "invalid transaction ID", ["at1\x1b[2J", ID.replace("at1", "at")]),
-        (identifiers.transaction_id, "this is a block hash", [CHAIN.block_hash(5)]),
-        (identifiers.transaction_id, "this is an address", [ADDRESS]),
-        (identifiers.transaction_id, "this is a transition ID", [CHAIN.transition_id(640, 1, 0)]),
+        (identifiers.transaction_id, "expected at1", [CHAIN.block_hash(5), ADDRESS]),
+        (identifiers.transaction_id, r"AViewKey1\*\*\*'", ["AViewKey1mSnpFFC8Mj4fXbK5YiWgZ3mjiV8CxA79bYNa8ymUpTrw"]),
         (identifiers.address, "checksum", [ADDRESS[:-1] + ("q" if ADDRESS[-1] != "q" else "p")]),
         (
             identifiers.program,

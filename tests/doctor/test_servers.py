@@ -15,7 +15,7 @@ from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber
 from chainq.doctor.prober import Outcome, Prober
-from chainq.text.align import aligned
+from chainq.text.width import aligned
 from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from harness.examined import NOW, URL, Odd, examined, findings
 from harness.search import some

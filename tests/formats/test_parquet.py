@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
-from chainq.catalog.nested import SHAPES
+from chainq.catalog.nested import SHAPES, UNTYPED
 from chainq.errors import OutputError
 from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
@@ -95,8 +95,9 @@ def shaped(value: Any, shape: Any) -> Any:
     if isinstance(shape, list):
         return [shaped(item, shape[0]) for item in value]
     if isinstance(shape, dict):
-        other = {name: item for name, item in value.items() if name not in shape}
-        return {**{name: shaped(value.get(name), inner) for name, inner in shape.items()}, "other": other or None}
+        typed = {name: inner for name, inner in shape.items() if inner != UNTYPED}
+        other = {name: item for name, item in value.items() if name not in typed}
+        return {**{name: shaped(value.get(name), inner) for name, inner in typed.items()}, "other": other or None}
     return {"text": str, "integer": int, "amount": Decimal}[shape](value)
 
 

@@ -41,10 +41,10 @@ VARYING = (
     (r"last error, \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "last error, DATE"),
     (r'"(time|run|request_id)":"[^"]*"', r'"\1":"…"'),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in [0-9.]+ s", "DATE, in N s"),
-    (r"\b[0-9.]+ [KM]iB\b", "N KiB"),
+    (r"\b[0-9.]+ [kM]B\b", "N kB"),
     (r" +\d+ s$", " N s"),
     (r"\d+ seconds? ago", "N seconds ago"),
-    (r"\b\d+y( \d+mo)? old *", "AGE old "),
+    (r"\b\d+ months old *", "AGE old "),
     (r"retrying in [0-9.]+ s", "retrying in N s"),
     (r'"id":[0-9]+,"result', '"id":N,"result'),  # of a response that a message repeats
 )

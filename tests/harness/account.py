@@ -6,11 +6,12 @@ snarkVM: version and kind of owner, owner, number of entries, entries, nonce. In
 
 from typing import Any
 
-from chainq.demo.planted import SENDER, Planted, multiple
+from chainq.demo.planted import SENDER, Planted
 from chainq.hashes.sdk import load
 from chainq.hashes.trees import bech32m
 from chainq.wallet.genuine import SENDER_HASH
 from chainq.wallet.ownership import DOMAIN, HASH
+from harness.curve import multiple
 
 PUBLIC_EVERY = 8  # one record in this many has a public owner (the last)
 HIDING_EVERY = 2  # every second record has version 1, used since consensus V8, and a sender

@@ -199,8 +199,9 @@ class Server(Book):
             raise TooHeavyError("gateway")
         handler, size = self.chain.command.replace("-", "_"), request.page_size or NO_END
         ask = Ask(handler, start, end, blocks - 1, self.calls, self, faults.lists, self.memory, page=request.page)
+        ask = ask._replace(turn=ask.page, size=size, step=size, limit=size)
         try:
-            found = faults.lists.rows(faults.lists.asked(ask._replace(turn=ask.page, size=size, step=size, limit=size)))
+            found = faults.lists.rows(faults.lists.applied("request", ask, ask))
         except RpcError as error:
             raise TooHeavyError(error.message) from None
         if rng.random() < faults.random_cut:

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from chainq.demo.registry import FAULTS, PAGE, RANGED, REQUEST, ROWS
+from chainq.demo.registry import FAULTS, RANGED
 from harness.model import Chain, Faults, Server, served
 
 COMMANDS = ("records", "ownership", "transitions", "address-transactions")
@@ -151,7 +151,7 @@ NAMES = tuple(
     name
     for name, fault in FAULTS.items()
     if fault.argument in ("", "N", "SHARE")
-    and fault.stage in (REQUEST, ROWS, PAGE)
+    and fault.stage in ("request", "rows", "page")
     and {*RANGED} & {*(fault.of or RANGED)}
     and name not in ("lag-blocks", "lag-rate")
 )

@@ -134,13 +134,13 @@ def test_a_dot_in_a_key_is_not_a_path() -> None:
     assert Picker(["a.b"])(b'{"a.b":1}') == [None]
 
 
-def test_unknown_fields_are_reported_once() -> None:
-    """Fields that no path leads to are reported by their dotted paths, each once for all rows."""
+def test_unknown_fields_are_reported() -> None:
+    """Fields that no path leads to are reported by their dotted paths, with their values, of each row."""
     reported: list[str] = []
-    pick = Picker(["a", "b.c"], reported.append)
+    pick = Picker(["a", "b.c"], lambda path, value: reported.append(f"{path}={bytes(value).decode()}"))
     for row in (b'{"a":1,"b":{"c":2,"d":3}}', b'{"a":1,"b":{"d":3},"e":4}', b'{"b":null}'):
         pick(row)
-    assert reported == ["b.d", "e"]
+    assert reported == ["b.d=3", "b.d=3", "e=4"]
 
 
 @pytest.mark.parametrize(
