@@ -67,11 +67,6 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-def pytest_sessionfinish() -> None:
-    """Let Python tidy up at its end what was collected, too."""
-    gc.unfreeze()
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--update-golden` writes the golden records anew."""
     parser.addoption("--update-golden", action="store_true", help="write the golden records of tests/golden/ anew")

@@ -39,15 +39,15 @@ class Run:
 
 
 RUNS = {
-    "blocks": Run(("blocks", "--jsonl"), 0, 1_500),
-    "blocks, one call at a time": Run(("blocks", "-j", "1"), 3_000, 4_500),
-    "blocks, newest first": Run(("blocks",), 0, 1_500, reverse=True),
+    "blocks": Run(("blocks", "--jsonl"), 0, 2_500),
+    "blocks, one call at a time": Run(("blocks", "-j", "1"), 3_000, 5_000),
+    "blocks, newest first": Run(("blocks",), 0, 2_500, reverse=True),
     "full blocks": Run(("full-blocks",), 600, 700),
-    "records": Run(("records",), 800, 1_000),
-    "records, many of one height": Run(("records",), 777, 900),  # first 25,000 rows
-    "records, newest first": Run(("records",), 800, 1_000, reverse=True),
-    "ownership": Run(("ownership",), 5_000, 5_300),
-    "transitions": Run(("transitions",), 2_400, 2_600),
+    "records": Run(("records",), 800, 1_500),
+    "records, many of one height": Run(("records",), 777, 1_100),  # first 25,000 rows
+    "records, newest first": Run(("records",), 800, 1_500, reverse=True),
+    "ownership": Run(("ownership",), 5_000, 6_500),
+    "transitions": Run(("transitions",), 2_400, 3_000),
 }
 
 

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -18,6 +19,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from harness.jobs import FIRST, Following, Job, capped, lines, said, starting
 from harness.program import LONGEST, Program, Servers, finish
+from harness.search import some
 from harness.services import FULL_BLOCKS, Moving, Serve, serving
 from harness.truth import Truth
 
@@ -184,10 +186,13 @@ def test_9_a_chain_that_changes_under_it(chainq: Program, serve: Serve) -> None:
     Following(again, service, "blocks", 13).stopped("resumes at height 13")
 
 
-@pytest.mark.parametrize(("at", "back"), [(498, 498), (503, 503), (490, 498), (505, 505)])
-@pytest.mark.parametrize("limit", [None, 100])
-def test_9_a_reorg_without_a_checkpoint(at: int, back: int, limit: int | None, follow: Follow) -> None:
+@pytest.mark.parametrize(
+    ("at", "limit"),
+    some(product([490, 498, 503, 505], [None, 100]), (490, None), (498, 100), (503, None), several=True),
+)
+def test_9_a_reorg_without_a_checkpoint(at: int, limit: int | None, follow: Follow) -> None:
     """The hint to resume goes back to the fork, so no row of a block that is gone is kept."""
+    back = max(at, 498)
     service, words = Moving(500), () if limit is None else ("--limit", str(limit))
     run = follow(service, "blocks", 498, *words)
     for tip in range(500, 506):

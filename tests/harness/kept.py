@@ -1,28 +1,41 @@
 """What many tests compute again from the same input, and each process needs to compute only once.
 
-Rows of the sample chain, which every service of the tests makes anew, and hashes of its blocks. They are what the
-package itself makes, once for all chains with the same values.
+Rows of the sample chain, which every service of the tests makes anew, hashes of its blocks, and who owns its records.
+They are what the package itself makes, once for all chains with the same values.
 """
 
+import hashlib
 import marshal
 from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any
 
 import orjson
+import typer.main
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Memory
 from chainq.demo.layout import Tally
-from chainq.demo.results import Ask, Results
+from chainq.demo.results import Ask, Item, Results
 from chainq.hashes import formulas
+from chainq.wallet.ownership import Matcher
 
 Rows = Callable[[int, Sequence[int]], list[Any]]
 LISTS = ("records", "ownership", "transitions", "transactions")
-HASHES = ("block_hash", "transactions_root", "ratifications_root", "subdag_root", "batch_id", "transition_id")
-LARGEST = 1000  # rows of a height that are kept
+HASHES = (
+    "block_hash",
+    "transactions_root",
+    "ratifications_root",
+    "subdag_root",
+    "batch_id",
+    "transition_id",
+    "value_id",
+)
+LARGEST = 30_000  # rows of a height that are kept
 
-_list, _full_block = Results._list, Results._full_block
+_list, _block = Results._list, Results._block
+_begin, _owners = Matcher.__init__, Matcher._owners
+_known: dict[Any, list[int]] = {}
 
 
 class _Values:
@@ -50,21 +63,25 @@ def _values(results: Results) -> _Values | None:
     return found
 
 
-@lru_cache(maxsize=2048)
-def _blocks(values: _Values, height: int) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(_full_block(values.results, height)))
+@lru_cache(maxsize=8192)
+def _blocks(values: _Values, handler: str, height: int) -> bytes:
+    return orjson.dumps(_block(values.results, handler, height))
 
 
 @lru_cache(maxsize=8192)
-def _rows(values: _Values, handler: str, height: int, count: int) -> list[orjson.Fragment]:
+def _rows(values: _Values, handler: str, height: int, count: int) -> list[bytes]:
     ask = Ask(handler, height, height + 1, height, 0, values.results, NO_FAULTS, Memory())
     _, rows = _list(values.results, ask)
-    return [orjson.Fragment(orjson.dumps(row)) for row in rows(height, range(count))]
+    return list(map(orjson.dumps, rows(height, range(count))))
 
 
-def _kept_block(results: Results, height: int) -> Any:
+def _item(height: int, row: Any, position: int = 0) -> Item:
+    return Item(height, position, row if isinstance(row, bytes) else orjson.dumps(row))
+
+
+def _kept_block(results: Results, handler: str, height: int) -> Any:
     values = _values(results)
-    return _blocks(values, height) if values else _full_block(results, height)
+    return _blocks(values, handler, height) if values else _block(results, handler, height)
 
 
 def _kept_list(results: Results, ask: Ask) -> tuple[Tally, Rows]:
@@ -90,8 +107,8 @@ def _kept_hash(function: Callable[..., int]) -> Callable[..., int]:
     def hashed(*args: Any) -> int:
         try:
             key = marshal.dumps(args, 2)  # without references, which equal values need not share
-        except ValueError:  # not the values of JSON
-            return function(*args)
+        except ValueError:  # a field element, whose text says it all
+            key = repr((*map(str, args),)).encode()
         if key not in known:
             known[key] = function(*args)
         return known[key]
@@ -99,8 +116,31 @@ def _kept_hash(function: Callable[..., int]) -> Callable[..., int]:
     return hashed
 
 
+def _kept_begin(matcher: Any, view_keys: Sequence[str]) -> None:
+    _begin(matcher, view_keys)
+    matcher.of = tuple(view_keys)
+
+
+def _kept_owners(matcher: Any, row: Any) -> list[int]:
+    values = (matcher.of, row.nonce_x, row.nonce_y, row.owner_x)
+    if any(isinstance(value, list | dict) for value in values):  # made up, and refused
+        return list(_owners(matcher, row))
+    if values not in _known:
+        _known[values] = list(_owners(matcher, row))
+    return _known[values]
+
+
 def keep() -> None:
-    """Keep rows and hashes from now on, in this process."""
-    Results._list, Results._full_block = _kept_list, _kept_block  # type: ignore[method-assign]
-    for name in HASHES:
-        setattr(formulas, name, _kept_hash(getattr(formulas, name)))
+    """Keep rows, hashes, owners and commands from now on, in this process."""
+    replaced: list[tuple[Any, str, Any]] = [
+        (Results, "_list", _kept_list),
+        (Results, "_block", _kept_block),
+        (Results, "_item", staticmethod(_item)),
+        (Matcher, "__init__", _kept_begin),
+        (Matcher, "_owners", _kept_owners),
+        (typer.main, "get_command", lru_cache(typer.main.get_command)),
+        (hashlib, "scrypt", lru_cache(hashlib.scrypt)),  # 60 ms for each run with a checkpoint and a key
+        *((formulas, name, _kept_hash(getattr(formulas, name))) for name in HASHES),
+    ]
+    for owner, name, value in replaced:
+        setattr(owner, name, value)

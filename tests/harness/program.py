@@ -232,7 +232,7 @@ def running(server: ThreadingHTTPServer | http_server.DemoServer) -> Iterator[No
         stopping = threading.Thread(target=server.shutdown)
         stopping.start()
         while stopping.is_alive():
-            socket.create_connection(server.server_address[:2]).close()  # which wakes the server
+            socket.create_connection(server.socket.getsockname()[:2]).close()  # which wakes the server
             stopping.join(0.05)
         thread.join(LONGEST)
         server.server_close()
