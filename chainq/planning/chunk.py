@@ -91,7 +91,7 @@ class Prover:
     def _late(self, heights: HeightRange, page: Page) -> set[int]:
         """Return the heights whose rows may come behind others that a page of some heights shows."""
         before = HeightRange(heights.start, page.heights[-1] + 1)
-        if self._run.blocks and len(before) <= tuning.MOST_ROW_IDS:
+        if len(before) <= tuning.MOST_ROW_IDS:
             self._run.find_late(before)
         return self._run.late_heights
 

@@ -20,7 +20,7 @@ from harness.examined import Odd
 from harness.program import Program, Ran
 from harness.sample import with_dense
 from harness.search import some
-from harness.services import FULL_BLOCKS, serving
+from harness.services import FULL_BLOCKS, Blockless, serving
 from harness.truth import Groups, Truth, difference
 
 RANGED = ("records", "ownership", "transitions")
@@ -256,6 +256,19 @@ def whole_with(again: int, most: int, command: str, words: tuple[str, ...], prog
     shown = [one.replace(b'"block_id":%d' % later, b'"block_id":%d' % row) for one in ran.rows]
     assert difference(shown, groups[::-1] if "--reverse" in words else groups) == ""
     assert (ran.code, BELIEVED in ran.err, service.refused) == (0, False, 0)
+
+
+@pytest.mark.parametrize(("again", "size"), [(111, "20"), (120, "40")])
+def test_a_block_that_was_stored_again_without_full_blocks(
+    again: int, size: str, program: Program, small: Truth
+) -> None:
+    """Summaries tell where order proves nothing; the rows there rest on belief, and a warning says so."""
+    service = Blockless(small.chain, Faults(f"stored-again:{again}"))
+    ran = run_of(program, service, "records", "100:170", "--page-size", size)
+    row, later = (chain.block_row(again) for chain in (small.chain, service.chain))
+    shown = [one.replace(b'"block_id":%d' % later, b'"block_id":%d' % row) for one in ran.rows]
+    assert (ran.code, difference(shown, small.groups("records", 100, 170))) == (0, ""), ran.err
+    assert re.search(rf"heights? {again}.*{BELIEVED}", ran.err)
 
 
 class TooHeavy(Service):
