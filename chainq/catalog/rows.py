@@ -26,7 +26,7 @@ class Column(NamedTuple):
     `brief`: its place among the columns that a table shows by default, from 1, of which the last ones are left out
     if they do not fit; 0: only shown by request. `folds`: rows are lines of fields before it is left out. A
     `computed` one is no field of the service's rows: chainq adds it, except where rows are written as the server sent
-    them. `unit`: of its numbers as they are sent.
+    them.
     """
 
     path: str
@@ -36,7 +36,6 @@ class Column(NamedTuple):
     brief: int = 0
     computed: bool = False
     folds: bool = False
-    unit: str = ""
 
 
 BLOCK_SUMMARY = (
@@ -52,7 +51,7 @@ BLOCK_SUMMARY = (
     Column("last_coinbase_target", "string", "coinbase target at the last coinbase", Kind.NUMBER),
     Column("last_coinbase_timestamp", "string", "seconds since 1970", Kind.TIME),
     Column("timestamp", "string", "time of the block, seconds since 1970", Kind.TIME, brief=2),
-    Column("coinbase_reward", "null or string", "in microcredits; may be null", Kind.NUMBER, unit="microcredits"),
+    Column("coinbase_reward", "null or string", "in microcredits; may be null", Kind.NUMBER),
     Column("finalize_root", "string", "root hash of the block's changes of mappings", Kind.ID),
     Column("network", "number", "network identifier"),
     Column("ratifications_root", "string", "root hash of the block's ratifications", Kind.ID),
@@ -63,7 +62,7 @@ BLOCK_SUMMARY = (
 )
 
 _SUPPLY = "in older blocks only, in microcredits"
-OLDER_SUMMARY = (Column("total_supply_in_microcredits", "string", _SUPPLY, Kind.NUMBER, unit="microcredits"),)
+OLDER_SUMMARY = (Column("total_supply_in_microcredits", "string", _SUPPLY, Kind.NUMBER),)
 
 FULL_BLOCK = (
     Column("block_hash", "string", "hash of the block", Kind.ID, brief=3),
@@ -90,7 +89,7 @@ FULL_BLOCK = (
 
 OLDER_BLOCK = (
     Column("header.coinbase_accumulator_point", "string", "in older blocks only", Kind.ID),
-    Column("header.metadata.total_supply_in_microcredits", "string", _SUPPLY, Kind.NUMBER, unit="microcredits"),
+    Column("header.metadata.total_supply_in_microcredits", "string", _SUPPLY, Kind.NUMBER),
     Column("coinbase", "null or object", "solutions, in older blocks only", Kind.DATA),
     Column("signature", "string", "of the proposer, in older blocks only", Kind.ID),
 )

@@ -71,22 +71,18 @@ class Bodies:
         }
 
     def _finalize(self, plan: TransactionPlan, word: int) -> list[Row]:
-        entries: list[Row] = []
-        if plan.kind == "deploy":
-            entries.append({"type": "initialize_mapping", "mapping_id": ids.field(word ^ 9)})
-        for number, call in enumerate(plan.transitions):
-            if "future" in call.function.outputs:
-                entry = word + number * 16 & WORD
-                entries.append(
-                    {
-                        "type": "update_key_value",
-                        "mapping_id": ids.field(0xACC0 + len(call.function.program)),
-                        "index": number,
-                        "key_id": ids.field(entry ^ 1),
-                        "value_id": ids.field(entry ^ 2),
-                    }
-                )
-        return entries
+        first: list[Row] = [{"type": "initialize_mapping", "mapping_id": ids.field(word ^ 9)}]
+        return first * (plan.kind == "deploy") + [
+            {
+                "type": "update_key_value",
+                "mapping_id": ids.field(0xACC0 + len(call.function.program)),
+                "index": number,
+                "key_id": ids.field((word + number * 16 & WORD) ^ 1),
+                "value_id": ids.field((word + number * 16 & WORD) ^ 2),
+            }
+            for number, call in enumerate(plan.transitions)
+            if "future" in call.function.outputs
+        ]
 
     def _transition(self, height: int, index: int, number: int, call: Call) -> Row:
         chain, function = self._chain, call.function

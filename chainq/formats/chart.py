@@ -113,7 +113,9 @@ class Chart:
         bottom, top = low, high
         if 0 <= low <= high / 2 or high - low <= 1e-12 * max(abs(low), abs(high)):  # which floats hardly distinguish
             bottom, top = min(low, 0.0), max(high, 0.0)
-        step = _round_up(1.1 * (top - bottom) / _LINES or 1.0)
+        least = 1.1 * (top - bottom) / _LINES or 1.0
+        power = 10.0 ** math.floor(math.log10(least))
+        step = next(power * digit for digit in _ROUND if power * digit >= least * (1 - 1e-9))
         bottom = math.floor(bottom / step) * step
         figure = Figure()
         figure.width, figure.height, figure.linesep = room - _MARGIN, _LINES, "\n"
@@ -150,12 +152,6 @@ def _size(value: Raw | None) -> float | None:
     if abs(size) >= 1e300:  # a sum of such numbers may be infinite
         return None
     return size if abs(size) > 1e-200 else 0.0
-
-
-def _round_up(least: float) -> float:
-    """Return the smallest round number that is not below `least`."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * digit for digit in _ROUND if power * digit >= least * (1 - 1e-9))
 
 
 def _number(value: float) -> str:

@@ -39,8 +39,7 @@ class Csv:
         self._out, self._selected = out, spec.selected
         self._paths = [column.path for column in spec.columns]
         self._warn = few(spec.warn, f"more unknown fields are left out of {self.name}")
-        self._unlisted = unlisted_of(spec)
-        self._unknown: list[str] = []  # unknown fields seen so far, which readers skip
+        self._unknown = sorted(unlisted_of(spec))  # and those seen so far: fields that readers skip
         self._pick = Picker(self._paths, None if spec.selected else self._on_unknown)
         self._sanitize: Callable[[str], str] = printable if spec.terminal else str
         self._flat = not (spec.terminal or any("." in path or "[" in path for path in self._paths))
@@ -71,12 +70,10 @@ class Csv:
         return self._records(zip(*columns, strict=True))
 
     def _on_unknown(self, path: str, _: Raw) -> None:
-        if path in self._unknown:
-            return
-        if path not in self._unlisted:
+        if path not in self._unknown:
             left = f"unknown field {path!r} is left out of {self.name}"
             self._warn(f"{left}; use jsonl, or select it by --columns and --no-check")
-        self._unknown.append(path)
+            self._unknown.append(path)
 
     def _records(self, records: Iterable[Sequence[str]]) -> bytes:
         text = io.StringIO(newline="")

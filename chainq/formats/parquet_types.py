@@ -19,7 +19,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -29,13 +29,10 @@ from chainq.catalog.nested import AMOUNT, INTEGER, OTHER, SHAPES, UNTYPED, Shape
 from chainq.rows.fields import text_of
 from chainq.rows.raw_json import items, members
 
-_T = TypeVar("_T")
 NULL = Raw(b"null")
 Read = Callable[[Sequence[Raw]], list[Any]]
 _DIGITS = 38  # of decimal128
 _YEARS = range(-62_135_596_800, 253_402_300_800)  # seconds of the years 1 to 9999, which every reader can show
-_texts_of = msgspec.json.Decoder(list[str | None]).decode
-_numbers_of = msgspec.json.Decoder(list[int | None]).decode
 
 
 class Type(NamedTuple):
@@ -133,7 +130,7 @@ def integers(sent: Sequence[Raw]) -> list[int | None]:
     joined = b",".join(sent)
     if joined.translate(None, b'"0123456789-,nul') or b'"n' in joined:
         raise ValueError
-    found = _decoded(_numbers_of, joined.replace(b'"', b""))
+    found: list[int | None] = _decoded(list[int | None], joined.replace(b'"', b""))
     if len(found) != len(sent):  # a string with a comma in it
         raise ValueError
     return found
@@ -150,7 +147,7 @@ def milliseconds(sent: Sequence[Raw]) -> list[int | None]:
 def texts(sent: Sequence[Raw]) -> list[str | None]:
     """Return the characters of strings, and the digits of numbers. Raises ValueError."""
     try:
-        return _decoded(_texts_of, b",".join(sent))
+        return _decoded(list[str | None], b",".join(sent))
     except ValueError:  # not only strings, or half of a surrogate pair
         if any(bytes(value)[:1] in (b"{", b"[", b"t", b"f") for value in sent):
             raise
@@ -173,8 +170,9 @@ def json_object(pairs: Iterable[tuple[str, Raw]]) -> str:
     return f"{{{','.join(f'{json.dumps(name)}:{bytes(value).decode()}' for name, value in pairs)}}}"
 
 
-def _decoded(decode: Callable[[bytes], list[_T]], joined: bytes) -> list[_T]:
+def _decoded(kind: Any, joined: bytes) -> list[Any]:
     try:
-        return decode(b"[%b]" % joined)
+        found: list[Any] = msgspec.json.decode(b"[%b]" % joined, type=kind)
+        return found
     except msgspec.DecodeError as error:
         raise ValueError(str(error)) from None

@@ -86,7 +86,13 @@ class Table:
         """Draw the rows at once."""
         for start in range(0, len(rows), _BATCH):
             some = rows[start : start + _BATCH]
-            self._out.write(encoded(self._lines_of(some)))
+            lines = [] if self._upright else self._in_columns(some)
+            if self._upright:
+                from chainq.formats.tree import view_of
+
+                for number, row in enumerate(some, self._rows):
+                    lines += [""] * bool(number) + [*view_of(row, self._upright)]
+            self._out.write(encoded(lines))
             self._rows += len(some)
 
     def close(self) -> None:
@@ -103,16 +109,6 @@ class Table:
         width = spec.width or NARROWEST
         lines = [paint(line, DIM, spec.color) for note in notes for line in wrap(note, width)]
         self._out.write(encoded([*lines, *(line for one in spec.totals() for line in wrap(one, width))]))
-
-    def _lines_of(self, rows: Sequence[Raw]) -> list[str]:
-        """Return rows as the lines that are drawn of them."""
-        lines = [] if self._upright else self._in_columns(rows)
-        if self._upright:
-            from chainq.formats.tree import view_of
-
-            for number, row in enumerate(rows, self._rows):
-                lines += [""] * bool(number) + [*view_of(row, self._upright)]
-        return lines
 
     def _in_columns(self, rows: Sequence[Raw]) -> list[str]:
         """Return each row as a line, after a header if widths changed; none if they do not fit, and must be upright."""

@@ -17,7 +17,6 @@ _NO_KEY = r"[a-z]{0,5}|[0-9]{1,5}|v[0-9.]{1,5}|json-?rpc|(?:main|test|dev)net[0-
 _HOST = r"[a-z0-9.-]{1,253}[.:][a-z0-9]{0,12}"  # of a URL that lacks its scheme
 # A path of this machine, which holds no secret, or names without digits.
 _LOCAL = r"(?:~|\.{1,2})?/(?!/)[^@?;]*|[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?"
-_MOST_SENT = 64  # requests whose secrets are kept; bounds the memory of a process that keeps making clients
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
 
@@ -87,10 +86,7 @@ def keep_secret(url: str, headers: Mapping[str, str]) -> None:
         from chainq.text import secrets
 
         if found := secrets.pattern(url, headers, _NO_KEY):
-            _sent.pop(found, None)
             _sent[found] = re.compile(found)
-            for old in list(_sent)[:-_MOST_SENT]:
-                _sent.pop(old, None)
 
 
 def mask_sent(text: str) -> str:
