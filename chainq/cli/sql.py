@@ -45,7 +45,8 @@ def run(given: "SqlOptions") -> None:
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST")
-    words = words or _of_url(given, bounds)
+    if not words and bounds == Bounds() and is_data_set(url := completed(connect.service_options(given)).url):
+        words = [url]  # without a range it is queried whole, unlike a service
     if given.partial and not words:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
@@ -75,17 +76,9 @@ def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -
     if store is None:
         where = "" if stdin.is_terminal() else " on standard input"
         raise UsageError(f"no query{where}: expected one SELECT in quotes")
-    made, warnings = statements(store, partial=given.partial)
-    for text in warnings:
-        reporter.warn(text)
+    made = statements(store, reporter.warn, partial=given.partial)
     with open_sink(None) as sink:
         sink.write(made.encode())
-
-
-def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:
-    """Return the data set that the URL names, if any: without a range it is queried whole, unlike a service."""
-    url = "" if bounds != Bounds() else completed(connect.service_options(given)).url
-    return [url] if is_data_set(url) else []
 
 
 def _check_words(words: list[str], query: str | None) -> None:
