@@ -5,17 +5,20 @@ The test moves the tip and reads what comes out of the pipe: nothing here waits 
 
 import json
 import os
+import re
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
 from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
 from harness.jobs import FIRST, Following, Job, capped, lines, said, starting
 from harness.program import LONGEST, Program, Servers, finish
-from harness.services import FULL_BLOCKS, Moving, Serve
+from harness.services import FULL_BLOCKS, Moving, Serve, serving
 from harness.truth import Truth
 
 SOON = ("--follow", "--interval", "0.05", "--lag", "0")
@@ -97,6 +100,25 @@ def test_waiting_takes_one_cheap_call(follow: Follow) -> None:
     hashes = [call for call in service.calls if call in ("block", "blocks", "getBlocks")]
     assert hashes == ["block"]  # before its records the tip names the last block
     assert service.calls.count("records/all") <= 3  # two looks at the end of the chain prove the first complete
+
+
+def test_a_program_that_a_service_does_not_list(chainq: Program, truth: Truth) -> None:
+    """Three heights show that it lists none of its transitions; other blocks take one call for the tip, one for rows,
+    one for the full block and one for its hash, and no warning."""
+    service, start, end = Moving(2050, faults=Faults("deployed-lists")), 2051, 2071
+
+    def grow(method: str) -> None:
+        service.tip += method == "latest/block" and service.tip < end
+
+    service.hook = grow
+    unlisted = re.compile(rb'"function_name":"fee_|"program":"program tile_gallery')
+    due = [row for row in truth.rows("transitions", start, end) if not unlisted.search(row)]
+    words = ("transitions", "--start", str(start), "--limit", str(len(due)), *SOON)
+    with serving(service) as url:
+        ran = chainq(*words, url=url)
+    assert (ran.code, Counter(ran.rows)) == (0, Counter(due)), ran.err
+    assert ran.err.count("nothing proves") <= 3
+    assert len(service.calls) <= 4 * (end - start) + 3 * 8
 
 
 def test_limit_ends_it(follow: Follow, truth: Truth) -> None:
