@@ -42,7 +42,8 @@ class Run:
     `located`, whether `records` tells the heights of rows without one, if it lacks that. `order`: of rows; `highest`:
     the highest height of any row. `empty`: how many heights without rows full blocks have named since the last row;
     `heavy`: heights whose full block is too heavy by itself. `dense`: a height that is likely to fill a response.
-    `widest`: heights of the widest request that showed a row at its far end.
+    `widest`: heights of the widest request that showed a row at its far end. `looked_back`: heights before the run
+    were requested, to see which kinds of rows the service lists.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Run:
         self.heavy: set[int] = set()
         self.late_heights: set[int] = set()
         self.notes: list[str] = []
-        self.stopped = False
+        self.stopped = self.looked_back = False
         self._tip, self.lock = tip, RLock()
         self._hashes: dict[int, str] = {}
         self._row_ids: dict[int, int] = {}
