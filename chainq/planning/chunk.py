@@ -14,11 +14,12 @@ it is proved when the same pairs of transition and output index were shown.
 """
 
 from collections import Counter
+from contextlib import suppress
 from math import ceil
 from typing import NamedTuple
 
 from chainq import tuning
-from chainq.errors import BehindError, IncompleteError, ServiceError
+from chainq.errors import BehindError, ChainqError, IncompleteError, ServiceError
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import Believer
 from chainq.planning.blocks import prove_blocks
@@ -267,6 +268,8 @@ class Prover:
         if page is not None:
             named.see(due.heights, page)
         proof, left = self._collected(named, self._ask(), seen=page is not None)
+        if left is not None and self._must_come(named, left):
+            proof, left = self._collected(named, self._ask(), seen=True)
         if self._listed_heights:
             page = run.sort[self._located](proof.rows, proof.heights)
             proof = proof._replace(rows=page.rows, row_heights=page.heights)
@@ -274,6 +277,18 @@ class Prover:
         if left is not None and left == proof.heights.end:
             parts.append(Believer(run, self._ask()).believe(HeightRange(left, left + 1)))
         return parts
+
+    def _must_come(self, named: Named, height: int) -> bool:
+        """Return whether rows that are missing at a height must come after all: the rows of earlier heights, which are
+        requested once a run, show of which kinds the service lists any."""
+        run, kinds = self._run, self._run.kinds
+        before = HeightRange(max(0, run.heights.start - tuning.NAMED_BLOCKS), run.heights.start)
+        if len(before) and not run.looked_back:
+            run.looked_back = True
+            with suppress(ChainqError):  # they may be pruned
+                if (due := run.due(before)) and (page := self._page(due.heights)):
+                    self._names(due).see(due.heights, page)
+        return any(at == height and kinds.must(named.kinds_at(key)) for at, key in named.missing())
 
     def _collected(self, named: Named, ask: Ask, *, seen: bool = False) -> tuple[Proved, int | None]:
         """Return the proof of the first heights whose rows came, and the height whose rows need not come.

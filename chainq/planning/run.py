@@ -42,7 +42,8 @@ class Run:
     `located`, whether `records` tells the heights of rows without one, if it lacks that. `order`: of rows; `highest`:
     the highest height of any row. `empty`: how many heights without rows full blocks have named since the last row;
     `heavy`: heights whose full block is too heavy by itself. `dense`: a height that is likely to fill a response.
-    `widest`: heights of the widest request that showed a row at its far end.
+    `widest`: heights of the widest request that showed a row at its far end. `looked_back`: heights before the run
+    were requested, to see which kinds of rows the service lists.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Run:
         self.heavy: set[int] = set()
         self.late_heights: set[int] = set()
         self.notes: list[str] = []
-        self.stopped = False
+        self.stopped = self.looked_back = False
         self._tip, self.lock = tip, RLock()
         self._hashes: dict[int, str] = {}
         self._row_ids: dict[int, int] = {}
@@ -207,7 +208,7 @@ class Run:
         while self._ranked and (at := next((one for one in range(at, end) if one not in self._row_ids), end)) < end:
             found: dict[int, int] = {}
             with suppress(*UNAVAILABLE, *DIVISIBLE):
-                found = self.ask(DueRequest(HeightRange(at, at + tuning.ROW_IDS), row_ids=True))
+                found = self.ask(DueRequest(HeightRange(at, min(end, at + tuning.ROW_IDS)), row_ids=True))
             self._row_ids |= found
             self._ranked = bool(self._row_ids)
             at = max(at, *found) + 1 if found else at + tuning.ROW_IDS  # a response may end early

@@ -235,20 +235,26 @@ def uneven() -> Truth:
 def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
     """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
     above. One such height costs the full blocks around it, and not those of the whole range."""
-    whole_with(STORED_AGAIN, 24, command, words, program, uneven)
+    faults = Faults(f"stored-again:{STORED_AGAIN}")
+    whole_with(STORED_AGAIN, Counted(uneven.chain, faults, 24), command, words, program, uneven)
 
 
-@pytest.mark.parametrize("words", [("100:190", "--page-size", "20"), ("140:190", "--page-size", "20", "--reverse")])
-def test_a_block_that_was_stored_again_behind_a_heavy_one(
-    words: tuple[str, ...], program: Program, uneven: Truth
+@pytest.mark.parametrize(
+    ("again", "words", "more"),
+    [(HEAVY + 1, ("100:190",), ""), (HEAVY + 1, ("140:190", "--reverse"), ""), (161, ("140:201",), "empty-above:100")],
+)
+def test_pages_that_hide_a_block_which_was_stored_again(
+    again: int, words: tuple[str, ...], more: str, program: Program, uneven: Truth
 ) -> None:
-    """Its rows are the first that a page should show and does not."""
-    whole_with(HEAVY + 1, 90, "records", words, program, uneven)
+    """Its rows are the first that a page should show, or the summaries of many heights do not come."""
+    service = Counted(uneven.chain, Faults(f"stored-again:{again}", *([more] if more else [])), 90)
+    whole_with(again, service, "records", (*words, "--page-size", "20"), program, uneven)
 
 
-def whole_with(again: int, most: int, command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
-    """A run prints all rows of a service that has stored a block again, in so many calls at most."""
-    service = Counted(uneven.chain, Faults(f"stored-again:{again}"), most)
+def whole_with(
+    again: int, service: Counted, command: str, words: tuple[str, ...], program: Program, uneven: Truth
+) -> None:
+    """A run prints all rows of a service that has stored a block again, and makes no call too many."""
     ran = run_of(program, service, command, *words)
     start, _, end = words[0].partition(":")
     groups = uneven.groups(command, int(start), int(end or TIP + 1))
