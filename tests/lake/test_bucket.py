@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("obstore")
-from chainq.lake.store import open_store  # noqa: E402
-from harness.buckets import Bucket, proxied, storing  # noqa: E402
+from chainq.lake.store import open_store
+from harness.buckets import Bucket, proxied, storing
 
 
 def test_a_listing_takes_one_request_for_each_thousand_objects(monkeypatch: pytest.MonkeyPatch) -> None:
