@@ -153,12 +153,11 @@ def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
 
 def _without_range(plan: ExportPlan) -> str:
     """Return which heights a plan without a range has, and how to get those below; empty if it has nothing to do."""
-    if not plan.todo:
-        return ""
     start = plan.heights.start
-    if plan.new:
-        return "; no range was given, so it is all that the source has"
-    return f"; no range was given, so it continues at height {start}; pass 0: for the whole chain" if start else ""
+    if not plan.todo or not (plan.new or start):
+        return ""
+    how = "is all that the source has" if plan.new else f"continues at height {start}; pass 0: for the whole chain"
+    return f"; no range was given, so it {how}"
 
 
 class Progress(Listener):

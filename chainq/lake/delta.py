@@ -10,7 +10,7 @@ deltalake refuses one, which then reads the table again.
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from chainq.errors import OutputError, UsageError, needed
@@ -21,17 +21,9 @@ from chainq.lake.store import Store
 from chainq.text.sanitize import excerpt
 
 APPLICATION = "chainq"
-_FOLDER = "_delta_log"
+FOLDER = "_delta_log"
+"""Of the log of a table, in the folder of the table."""
 _ATTEMPTS = 5  # of a commit, if others commit to the same table
-
-
-def tables_in(names: Iterable[str]) -> frozenset[str]:
-    """Return the tables that have a Delta table, by the names in their data set.
-
-    >>> tables_in(["records/_delta_log/00000000000000000000.json", "blocks/x"])
-    frozenset({'records'})
-    """
-    return frozenset(table for table, found, _ in (name.partition(f"/{_FOLDER}/") for name in names) if found)
 
 
 def update(store: Store, name: str, entries: Sequence[Entry], heights: HeightRange, *, adds: bool) -> int:
@@ -65,7 +57,7 @@ def _commit(store: Store, name: str, wanted: dict[str, Entry], heights: HeightRa
     for path, one in there.items():
         if one is None:
             what = f"the Delta table {name} of {store.label} has files that export did not write"
-            raise UsageError(what, f"remove its folder {_FOLDER} to create it again")
+            raise UsageError(what, f"remove its folder {FOLDER} to create it again")
         if path not in wanted and one.spec.start in heights:
             actions.append(transaction.RemoveAction(path, True, now, one.size, _values(one)))
     new = {path: one for path, one in wanted.items() if adds and path not in there}

@@ -114,8 +114,8 @@ class Export:
         todo.sort(key=lambda one: one.spec.start)  # so that all tables become complete evenly
         complete = {spec[:2] for spec in specs} - {one.spec[:2] for one in todo}
         kept = [entry for entries in tables.values() for entry in entries if entry.spec[:2] in complete]
-        delta_tables = delta.tables_in(others)
-        registered = [table for table in reads if query.delta or table in delta_tables]
+        committed = [table for table in reads if any(name.startswith(f"{table}/{delta.FOLDER}/") for name in others)]
+        registered = [*reads] if query.delta else committed
         return ExportPlan(found, there is None, heights, todo, tasks_of(todo, reads), kept, replaced, registered)
 
     def run(

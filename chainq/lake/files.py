@@ -66,6 +66,7 @@ SCHEMAS = {
 _AS_NUMBERS = "header.metadata."  # strings by the published interface, numbers in its sample and on servers
 _NULL = ("status",)  # of the members of nested objects, sent as null at times (docs/protocol.md, "Values")
 _LAST = ("execution", "fee")  # of a transaction: the owner and program of a deployment, in `other`, come before them
+_THREADS = 1 << 20  # bytes of a row group that several threads decode
 _FIXED = 16  # bytes of a number at most
 _TAIL, _FOOTER = 64 << 10, 64 << 20  # bytes of the end of a file that are read at once, and of a footer at most
 
@@ -218,7 +219,7 @@ class StoredFile:
         with self.checked():
             need = self._memory(group, columns)
             if need <= self._store.memory:
-                return self.parquet.read_row_group(group, columns=[*columns])
+                return self.parquet.read_row_group(group, columns=[*columns], use_threads=need > _THREADS)
         hint = "raise --max-memory, if you trust whoever made it"
         raise self.damaged(f"row group {group} takes {in_bytes(need)} of memory", hint)
 

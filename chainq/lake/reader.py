@@ -149,7 +149,7 @@ class Reader:
         for group, known in file.groups(texts):
             rows = file.read(group, [*texts, "height", "transaction_id"])
             for column, text in texts.items():
-                rows = rows.filter(compute.equal(rows.column(column), self._arrow.scalar(text)))
+                rows = rows.filter(compute.equal(rows.column(column), self._arrow.scalar(text, self._arrow.string())))
             found += zip(
                 file.within(rows.column("height").to_pylist(), known),
                 rows.column("transaction_id").to_pylist(),

@@ -289,23 +289,16 @@ def application(service: StoredService, bound: str) -> Any:
 
 def _refusal(headers: Mapping[str, str], bound: str) -> str:
     """Return what is wrong with a request that a web page or a proxy may have been tricked to send; empty for none."""
-    if not _is_own(headers.get("host", "localhost"), bound):  # DNS rebinding: browsers always name the host
-        return "invalid Host header: expected localhost, an IP address, or the host at which the server listens"
+    host = headers.get("host", "localhost")
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+    try:  # which starlette's TrustedHostMiddleware cannot
+        ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        if name.lower().rstrip(".") not in ("localhost", bound.lower()):  # DNS rebinding: browsers always name the host
+            return "invalid Host header: expected localhost, an IP address, or the host at which the server listens"
     if "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, section 6.1
         return "Content-Length and Transfer-Encoding exclude each other"
     return ""
-
-
-def _is_own(host: str, bound: str) -> bool:
-    """Return whether the Host header names this server: by the host at which it listens, an IP address or localhost.
-
-    TrustedHostMiddleware of starlette cannot say "any IP address".
-    """
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-    try:
-        return bool(ip_address(name.removeprefix("[").removesuffix("]")))
-    except ValueError:
-        return name.lower().rstrip(".") in ("localhost", bound.lower())
 
 
 def _protocol() -> Any:
