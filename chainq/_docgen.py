@@ -44,9 +44,13 @@ def options(command: Any, kind: str = "option") -> list[Option]:
 
 
 def shared() -> list[Option]:
-    """Return the options that several commands have."""
-    counts = Counter(option for _, command in commands().values() for option in options(command))
+    """Return the arguments and options that several commands have."""
+    counts = Counter(option for _, command in commands().values() for option in _all(command))
     return [option for option, count in counts.items() if count > 1]
+
+
+def _all(command: Any) -> list[Option]:
+    return [*options(command, "argument"), *options(command)]
 
 
 def usage(name: str, command: Any) -> str:
@@ -63,7 +67,7 @@ def _reference() -> str:
     """Return what docs/reference.md says of the commands: their own options, and not those that several have."""
     common, lines = shared(), []
     for name, (_, command) in commands().items():
-        own = [*options(command, "argument"), *(option for option in options(command) if option not in common)]
+        own = [option for option in _all(command) if option not in common]
         lines += [f"### `{usage(name, command)}`", command.help.split("\n\n")[0], *filter(None, [listed(own)])]
     return "\n\n".join(lines)
 
@@ -137,7 +141,7 @@ def man_pages() -> dict[str, str]:
                 f"## Name\n\nchainq-{name} - {purpose}",
                 f"## Synopsis\n\n`{usage(name, command)}` [OPTIONS]",
                 f"## Description\n\n{command.help}",
-                f"## Options\n\n{listed((*options(command, 'argument'), *options(command)))}",
+                f"## Options\n\n{listed(_all(command))}",
                 f"## Examples\n\n```sh\n{examples}\n```",
             )
         )

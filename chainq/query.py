@@ -72,12 +72,6 @@ class Query(NamedTuple):
         """Return what is looked up, in a word."""
         return "IDs" if self.method.param(Role.ID) else "heights"
 
-    @property
-    def endless(self) -> bool:
-        """Return whether the query is for a whole list without heights, whose length is unknown."""
-        whole = self.bounds is None and self.limit is None and self.page is None
-        return whole and self.method.sized
-
 
 class Batch(NamedTuple):
     """Rows in order, the heights that they make complete, and how that was proved; both None for a method without.

@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import threading
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +19,7 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("harness")
 
 from chainq.demo.service import Service  # noqa: E402
+from harness import kept  # noqa: E402
 from harness.exports import Exports, shared_folder  # noqa: E402
 from harness.program import Program, Servers, serving  # noqa: E402
 from harness.truth import Truth  # noqa: E402
@@ -38,6 +38,8 @@ settings.register_profile(
 settings.load_profile("no clock")
 
 pytest_plugins = ["harness.calls", "harness.tables"]  # their fixtures
+
+kept.keep()
 
 # Each process of pytest rewrites the assertions of all files, which takes four seconds, unless it may keep the result.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -61,31 +63,8 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 100)  # as the program has it
         gc.enable()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """With `CHAINQ_SEARCH` the searches run beside the other tests: to load all files a second time takes a minute."""
-    if os.environ.get("CHAINQ_SEARCH") and config.option.markexpr == "not search":  # as pyproject.toml has it
-        config.option.markexpr = ""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`CHAINQ_SEARCH=1/12` keeps a twelfth of the searches, by their names: so `.ci/run` stays short."""
-    share, _, shares = os.environ.get("CHAINQ_SEARCH", "").partition("/")
-    if not shares:
-        return
-
-    def kept(item: pytest.Item) -> bool:
-        return not item.get_closest_marker("search") or zlib.crc32(item.nodeid.encode()) % int(shares) == int(share)
-
-    config.hook.pytest_deselected(items=[item for item in items if not kept(item)])
-    items[:] = filter(kept, items)
-
-
-def pytest_sessionfinish() -> None:
-    """Let Python tidy up at its end what was collected, too."""
-    gc.unfreeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,7 +18,15 @@ from chainq.query import Batch, limited
 from chainq.transport.base import ServiceOptions
 
 FLAGS = ServiceFlags(
-    url="demo:", timeout=9.0, retries=3, concurrency=4, max_memory="1M", rate=20.0, header=["X: v"], dialect="chain"
+    url="demo:",
+    timeout=9.0,
+    retries=3,
+    concurrency=4,
+    max_memory=2**20,
+    rate=20.0,
+    header=["X: v"],
+    dialect="chain",
+    strict=True,
 )
 OPTIONS = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 4, 2**20, {"X": "v"}, strict=True)
 
@@ -28,7 +36,7 @@ def test_options_reach_the_connection_unchanged() -> None:
 
     Who states retries is patient, and the run has an ID of its own.
     """
-    given = connect.service_options(FLAGS, strict=True)
+    given = connect.service_options(FLAGS)
     with connect.open_service(given, Reporter()) as service:
         assert given == service.options == OPTIONS._replace(patient=True, run=log.RUN)
         assert service.connection._options is given
@@ -56,7 +64,7 @@ def test_a_profile_completes_what_is_not_stated(tmp_path: Path, monkeypatch: pyt
     assert (complete.url, complete.profile, complete.rate, complete.timeout) == ("http://h/", "p", 5.0, 7.0)
     assert complete.headers == {"K": "secret", "X": "v"}
     assert "secret" not in repr(complete)
-    sent = complete._replace(headers=given.headers, names=None)
+    sent = complete._replace(headers=given.headers)
     assert b"secret" not in pickle.dumps(sent)
     assert completed(sent) == complete
     assert completed(ServiceOptions("http://other/", "p")).headers == {}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from chainq.catalog.methods import BY_NAME, Method, Role, Shape
+from chainq.catalog.methods import Method, Role, Shape
 
 Value = int | str
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -23,21 +23,6 @@ class Wire(NamedTuple):
     name: str
     params: Mapping[Role, str] = MappingProxyType({})
     page_size_max: int | None = None
-
-
-class Names(NamedTuple):
-    """The names of a server that matches no dialect, from its profile; keys are names of the published interface.
-
-    `methods`: method -> its name there; `parameters`: method -> parameter -> its name there. What is absent or None is
-    as in the dialect.
-    """
-
-    methods: Mapping[str, str] = _NOTHING
-    parameters: Mapping[str, Mapping[str, str]] = _NOTHING
-    transactions_by_row_id: bool | None = None
-
-
-NO_NAMES = Names()
 
 
 class Dialect(NamedTuple):
@@ -72,22 +57,6 @@ class Dialect(NamedTuple):
         """Return the greatest page size that the server allows; None if no limit is known."""
         return self.wire(method).page_size_max or method.page_size_max
 
-    def with_names(self, names: Names) -> "Dialect":
-        """Return the same dialect with a server's own names. Raises KeyError for names that the catalogue lacks."""
-        wires = dict(self.wires)
-        for method_name in dict.fromkeys([*names.methods, *names.parameters]):
-            method = BY_NAME[method_name]
-            wire = self.wire(method)
-            roles = {param.name: param.role for param in method.params}
-            own = {roles[name]: there for name, there in names.parameters.get(method_name, {}).items()}
-            name = names.methods.get(method_name, wire.name)
-            wires[method_name] = wire._replace(name=name, params={**wire.params, **own})
-        by_row_id = names.transactions_by_row_id
-        return self._replace(
-            wires=wires,
-            transactions_by_row_id=self.transactions_by_row_id if by_row_id is None else by_row_id,
-        )
-
 
 DIALECTS = {
     "chain": Dialect("chain"),
@@ -107,12 +76,9 @@ DIALECTS = {
 }
 
 
-def is_shared(method: Method, names: Names = NO_NAMES) -> bool:
-    """Return whether a method is called alike in every dialect, so that the server's need not be known.
-
-    `names`: the server's own beside its dialect.
-    """
-    first, *others = (dialect.with_names(names) for dialect in DIALECTS.values())
+def is_shared(method: Method) -> bool:
+    """Return whether a method is called alike in every dialect, so that the server's need not be known."""
+    first, *others = DIALECTS.values()
     by_block = method.shape is Shape.ROWS and method.param(Role.HEIGHT) is not None
     return all(
         other.wire(method) == first.wire(method)

@@ -46,7 +46,7 @@ def run(given: BalanceCommand) -> None:
     settings.warn_odd(reporter.warn)
     warn_readable(settings.file, reporter.warn)
     with ExitStack() as stack:
-        options = connect.service_options(given, lake=given.lake or "")
+        options = connect.service_options(given)
         service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
         if bounds == Bounds() and given.checkpoint is None and not service.is_export:

@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
 
 
-def service_options(
-    given: "ServiceFlags", *, patient: bool = False, strict: bool = False, lake: str | None = None
-) -> ServiceOptions:
-    """Return what options and environment say of the service. `patient`, `strict`, `lake`: as there. Raises UsageError.
+def service_options(given: "ServiceFlags") -> ServiceOptions:
+    """Return what options and environment say of the service. Raises UsageError.
 
-    Who says how many retries there are is patient as well: they are made also if no connection was ever made.
+    Who follows, or says how many retries there are, is patient: they are made also if no connection was ever made.
     """
     url, profile = _named(given)
     until = None
@@ -38,16 +36,16 @@ def service_options(
         url=identifiers.url(url) if url else "",
         profile=profile,
         dialect=given.dialect,
-        timeout=None if given.timeout is None else config_values.checked_number("--timeout", given.timeout),
+        timeout=given.timeout,
         retries=RETRIES if given.retries is None else given.retries,
-        rate=None if given.rate is None else config_values.checked_number("--rate", given.rate),
+        rate=given.rate,
         concurrency=given.concurrency,
-        max_memory=config_values.memory(given.max_memory),
+        max_memory=given.max_memory,
         headers=dict(map(_header, given.header or [])),
         cert=given.cert,
-        patient=patient or given.retries is not None,
-        strict=strict,
-        lake=lake,
+        patient=given.follow or given.retries is not None,
+        strict=given.strict,
+        lake=given.lake,
         run=log.RUN,
         until=until,
         deadline=given.deadline or "",

@@ -40,7 +40,7 @@ def run(given: DoctorCommand) -> None:
         with Prober(service.options, reporter.call, service.transport) as prober:
             # The dialect is detected anew; the given or remembered one applies only if that fails.
             stated = DIALECTS.get(service.dialect.name, DIALECTS["chain"])
-            diagnosis = diagnose(prober, url, stated, service.dialect.names, int(time.time()))
+            diagnosis = diagnose(prober, url, stated, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None) as sink:
@@ -90,16 +90,11 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
 def _profile(diagnosis: Diagnosis, url: str, options: ServiceOptions, *, has_headers: bool) -> str:
     """Return the lines of a profile for `config.toml`, without what may be secret: the user adds a name and that."""
     secret = mask_url(url) != url
-    names = diagnosis.names
-    values = {"url": None if secret else url, "dialect": diagnosis.dialect, "rate": options.rate}
-    values |= {"timeout": options.timeout, "transactions-by-row-id": names.transactions_by_row_id}
+    values: dict[str, object] = {"url": None if secret else url, "dialect": diagnosis.dialect}
+    values |= {"rate": options.rate, "timeout": options.timeout}
     lines = [f"# a profile, for {profiles.config_file()}", "[profiles.NAME]"]
     lines += [f"{key} = {_value(value)}" for key, value in values.items() if value is not None]
     lines += ['# url = "…": it has credentials'] * secret + ['# headers = { NAME = "env:VARIABLE" }'] * has_headers
-    tables = {"methods": names.methods, **{f"parameters.{_value(k)}": v for k, v in names.parameters.items()}}
-    for heading, some in tables.items():
-        lines += [f"[profiles.NAME.{heading}]"] * bool(some)
-        lines += [f"{_value(key)} = {_value(value)}" for key, value in some.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from shlex import quote
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -28,16 +28,12 @@ from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
 from chainq.lake.worker import Advance, Done, Job
-from chainq.lake.workers import Listener, LocalCrew
+from chainq.lake.workers import Crew, DaskCrew, Listener, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, in_bytes
 from chainq.transport.base import Report, ServiceOptions
-
-if TYPE_CHECKING:
-    from chainq.lake.cluster import DaskCrew
-    from chainq.lake.names import PartitionSpec
 
 _RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
@@ -65,7 +61,7 @@ def run(given: ExportCommand) -> None:
     query = _query(given)
     _check_installed(given)
     reporter = connect.reporter(given)
-    options = connect.service_options(given, strict=given.strict)
+    options = connect.service_options(given)
     store = open_store(given.to)
     progress = Progress(reporter, query)
     with connect.open_service(options, reporter, progress.open) as service:
@@ -75,9 +71,7 @@ def run(given: ExportCommand) -> None:
             return
         reporter.draw()
         try:
-            totals = export.run(
-                partial(_crew, given), service.options._replace(headers=options.headers, names=None), progress
-            )
+            totals = export.run(partial(_crew, given), service.options._replace(headers=options.headers), progress)
         finally:
             reporter.end()
             if export.believed:
@@ -99,12 +93,10 @@ def run(given: ExportCommand) -> None:
             )
 
 
-def _crew(given: ExportCommand, job: Job, tasks: int, listener: Listener) -> "LocalCrew | DaskCrew":
+def _crew(given: ExportCommand, job: Job, tasks: int, listener: Listener) -> Crew:
     """Return the workers of the options; a run without tasks starts no cluster. Raises UsageError."""
     workers = given.workers or cores()
     if given.engine == "dask" and tasks:
-        from chainq.lake.cluster import DaskCrew
-
         return DaskCrew(given.scheduler, workers, job, tasks, listener)
     return LocalCrew(workers, job, tasks, listener)
 
@@ -180,7 +172,7 @@ class Progress(Listener):
         self.warn, self.trace, self.call = reporter.warn, reporter.trace, reporter.call  # type: ignore[method-assign]
         self._lock = Lock()  # of those below
         self.own_calls = self._partitions = self._written = 0
-        self._underway: dict[PartitionSpec, Advance] = {}
+        self._underway: dict[tuple[object, ...], Advance] = {}
 
     def open(self, options: ServiceOptions, *, report: Callable[[Report], None], **listeners: Any) -> Service:
         """Return a service whose calls are counted."""

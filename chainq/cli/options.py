@@ -16,13 +16,15 @@ from typer import Argument, BadParameter, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.catalog.methods import Method
+from chainq.config.values import memory
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, TIMEOUT
 from chainq.errors import UsageError
+from chainq.heights.block_time import parse_age
+from chainq.heights.bounds import HIGHEST, parse_height
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
-MAX_AGE_HELP = "Exit with code 8 if the tip is older: 10m, 2h, 7d."
 HASHES_HELP = "Recompute and compare block hashes."
 JSONL_HELP = "One JSON object per line."
 CSV_HELP = "CSV with a header (RFC 4180)."
@@ -75,8 +77,6 @@ def option(
 
 def _number(least: float, most: float | None, text: Any) -> float:
     """Return the value of an option: a fraction if `least` is one, else a whole number, written as heights are."""
-    from chainq.heights.bounds import HIGHEST, parse_height  # not before a command runs: help has no use for it
-
     most = HIGHEST if most is None else most
     with suppress(UsageError, ValueError):
         text = str(text)  # a default is a number already
@@ -84,6 +84,11 @@ def _number(least: float, most: float | None, text: Any) -> float:
         if least <= value <= most:
             return value
     raise BadParameter(f"expected a number from {least:g} to {most:.16g}")
+
+
+def max_age(text: str) -> float:
+    """Return the seconds of `--max-age`. Raises UsageError."""
+    return parse_age(text, "max-age")
 
 
 def processes() -> Any:
@@ -233,15 +238,14 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
         "N", f"Stay N blocks below the tip: a service may add rows late.  [default: {SETTLE}]", least=0
     )
     rewind: int | None = option("N", "Fetch the last N or more blocks again.", least=1)
-    max_age: str | None = option("AGE", MAX_AGE_HELP)
     follow: bool = switch("Keep running and print new blocks.", names="--follow -f", common=True)
     interval: float | None = option("SECONDS", INTERVAL_HELP, least=0.01)
 
 
-class AgeOptions(Group, of=lambda method: not method.params, heading=SERVICE):
-    """How old the tip may be, for a command that prints it once."""
+class AgeOptions(Group, of=lambda method: method.ranged or not method.params, heading=SERVICE):
+    """How old the tip may be."""
 
-    max_age: str | None = option("AGE", MAX_AGE_HELP)
+    max_age: float | None = option("AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.", parser=max_age)
 
 
 class OutputOptions(Group, heading=OUTPUT):
@@ -278,15 +282,23 @@ class FlattenOptions(Group, heading=OUTPUT):
 class ServiceFlags(Group, heading=SERVICE):
     """Where the data comes from, and how it is requested."""
 
+    lake: str | None = None  # of a command without these options
+    strict = follow = False
     url: str | None = option("URL", "Service, or an export; demo: is a sample.  [env var: CHAINQ_URL]", common=True)
     profile: str | None = option("NAME", "Profile from config.toml.  [env var: CHAINQ_PROFILE]", common=True)
     dialect: Literal["auto", "chain", "aleo"] | None = option("NAME", "chain, aleo, or auto to detect it.")
-    timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]")
+    timeout: float | None = option("SECONDS", f"Seconds per request.  [default: {TIMEOUT:g}]", least=1e-6, most=1e6)
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", least=0)
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", least=1, most=64)
-    max_memory: str = option("SIZE", "Memory for responses: 512M, 2G.", f"{MAX_MEMORY // 2**30}G")
-    rate: float | None = option("N", "Maximum requests per second.")
+    max_memory: int = option(
+        "SIZE",
+        f"Memory for responses: 512M, 2G.  [default: {MAX_MEMORY >> 30}G]",
+        MAX_MEMORY,
+        parser=memory,
+        show_default=False,
+    )
+    rate: float | None = option("N", "Maximum requests per second.", least=1e-6, most=1e6)
     header: list[str] | None = option("'NAME: VALUE'", "HTTP header; VALUE may be env:VARIABLE.")
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM), and its key.")
     quiet: bool = switch("Suppress all but errors and warnings about rows.", names="--quiet -q", heading="")
@@ -297,7 +309,7 @@ class ServiceFlags(Group, heading=SERVICE):
 class LakeOptions(Group, of=lambda method: method.stored, heading=SERVICE):
     """What need not be requested."""
 
-    lake: str | None = option("DEST", "Read what an export in DEST contains from there.")
+    lake: str | None = option("DEST", "Read what an export in DEST contains from there.", "", show_default=False)
 
 
 class CheckOptions(Group, heading=SERVICE):

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 ALL = ("all", "*")
 """What `--columns` takes for every column."""
-BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
 _WITH_HEADER = ("csv", "tsv")
 
 

@@ -12,7 +12,6 @@ from chainq.cli.query import read_query
 from chainq.cli.tool_options import OwnedOptions
 from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
 from chainq.errors import UsageError
-from chainq.heights.bounds import parse_height
 from chainq.process.pool import cores
 from chainq.rows.fields import Alias
 from chainq.text.sanitize import printable
@@ -70,13 +69,12 @@ def _wanted(given: OwnedOptions, format_name: str) -> Wanted:
             "for all records use --spent --unspent",
         )
     given.require("as_of", "spent", "unspent")
-    as_of = None if given.as_of is None else parse_height(given.as_of)
     decrypt = given.decrypt or plaintext or (format_name == "table" and not given.columns)
     style = Style.TEXT if format_name in ("json", "jsonl", "parquet") else Style.LINE
     style = Style.TABLE if format_name == "table" else style
     # Ownership rows have no height, records do.
     records = given.records or records or decrypt or format_name == "chart"
-    return Wanted(records, decrypt, given.spent, given.unspent, as_of, style)
+    return Wanted(records, decrypt, given.spent, given.unspent, given.as_of, style)
 
 
 def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:

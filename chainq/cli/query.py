@@ -7,8 +7,8 @@ connection in `connect`.
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect
@@ -17,8 +17,7 @@ from chainq.cli.output import file_of
 from chainq.cli.stdin import expanded
 from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import UsageError
-from chainq.heights.block_time import parse_age, parse_time
-from chainq.heights.bounds import LATEST, Bounds, parse_count, parse_end, parse_height, parse_range, parse_start
+from chainq.heights.bounds import LATEST, Bounds, bounds_of, parse_height, parse_range
 from chainq.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from chainq.resume.settings import ResumeSettings
     from chainq.rows.where import Where
 
-T = TypeVar("T")
 _RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
@@ -96,10 +94,9 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
         return None
     from chainq.resume.settings import ResumeSettings
 
-    age = None if given.max_age is None else parse_age(given.max_age, "max-age")
     lag = SETTLE if given.lag is None else given.lag
     interval = INTERVAL if given.interval is None else given.interval
-    return ResumeSettings(given.checkpoint, lag, given.rewind, age, given.follow, interval, file_of(given))
+    return ResumeSettings(given.checkpoint, lag, given.rewind, given.max_age, given.follow, interval, file_of(given))
 
 
 def lookups(query: Query) -> Iterator[Lookup | Bounds | None]:
@@ -191,25 +188,9 @@ def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) 
 
     Raises UsageError.
     """
-
-    def parsed(text: str | None, parse: Callable[[str], T]) -> T | None:
-        return None if text is None else parse(text)
-
-    if word is not None:
-        bounds = parse_range(word, whole=whole)
-        if others := given.given_bounds():
-            raise UsageError(f"the range {word} cannot be combined with {' or '.join(others)}")
-        return bounds
-    now = time.time()
-    bounds = Bounds(
-        start=parsed(given.start, parse_start),
-        end=parsed(given.end, parse_end),
-        last=parsed(given.last, parse_count),
-        since=parsed(given.since, lambda text: parse_time(text, now, "since")),
-        until=parsed(given.until, lambda text: parse_time(text, now, "until")),
-        whole=whole,
-    )
-    if given.end is not None and bounds == Bounds(whole=whole):  # `--end latest`
-        bounds = bounds._replace(start=0)
-    bounds.check()
+    if word is None:
+        return bounds_of(given.start, given.end, given.last, given.since, given.until, whole=whole, now=time.time())
+    bounds = parse_range(word, whole=whole)
+    if others := given.given_bounds():
+        raise UsageError(f"the range {word} cannot be combined with {' or '.join(others)}")
     return bounds

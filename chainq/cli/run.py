@@ -18,15 +18,14 @@ from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
-from chainq.cli.stdin import check_open
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import NotFoundError, Shortfall, UsageError
 from chainq.fetching.blocks import check_age
+from chainq.fetching.calls import PUBLISHED
 from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading, check_one_page
 from chainq.fetching.service import Service
 from chainq.formats.protocol import Writer
-from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
     from chainq.resume.settings import ResumeSettings
 
-SCREENFUL = 50  # rows of a list without heights on a terminal: nobody knows how long it is
+BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
 BEGINNING_READ = 2000  # rows that are read at most for those that a table holds back: a filter may leave few
 
 
@@ -59,36 +58,30 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
-    if STDIN in (query.lookups or ()):
-        check_open()
     resume = resume_settings(query, given)
-    max_age = None if method.ranged or given.max_age is None else parse_age(given.max_age, "max-age")
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
     settings = output.settings(method, given, appended=appended, totals=totals)
     query = query._replace(located=any(column.computed for column in settings.spec.columns))
     reporter = reporter or connect.reporter(given)
-    lake = given.lake or "" if method.stored else None
-    options = connect.service_options(given, patient=given.follow, strict=given.strict, lake=lake)
+    given.lake = given.lake if method.stored else None  # nor is the profile's read
+    options = connect.service_options(given)
     with ExitStack() as stack:
         service = stack.enter_context(connect.open_service(options, reporter, make))
         if method.page_size_max is not None:
-            check_page_size(query, service.dialect.known(method) or service.dialect.published)
+            check_page_size(query, service.dialect.known(method) or PUBLISHED)
         identity = {**_identity(service, query, settings), **identity}
         if given.dry_run:
             _print_requests(service, query, resume, identity)
             return
-        screenful = query.endless and settings.spec.terminal
-        reading = Reading(query._replace(limit=SCREENFUL) if screenful else query, service, lookups(query))
+        reading = Reading(query, service, lookups(query))
         stack.callback(reporter.end)
         stack.callback(_say_doubts, reading, reporter)
         if resume is not None:
             _follow(reading, resume, identity, settings, reporter)
             return
-        if max_age is not None:
-            check_age(service.blocks.tip(), max_age)
+        if given.max_age is not None:
+            check_age(service.blocks.tip(), given.max_age)
         _Run(reading, settings, reporter).write()
-        if screenful and reading.limit == 0:
-            reporter.note(f"only the first {SCREENFUL} rows were read; --limit N reads more")
 
 
 def _say_doubts(reading: Reading, reporter: Reporter) -> None:
@@ -238,7 +231,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "start": query.bounds.start or 0 if query.bounds else 0,
         "url": mask_url(service.url),
         # As stated, and not as detected: a checkpoint is opened, and its place found writable, before any request.
-        "dialect": None if is_shared(method, service.dialect.names) else service.dialect.name,
+        "dialect": None if is_shared(method) else service.dialect.name,
         "format": settings.recorded_format,
         "columns": settings.requested,
         **{name: True for name, is_so in switches.items() if is_so},
@@ -247,23 +240,16 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
 
 
 def _begun_together(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Yield the first rows as one batch, which settles the widths of columns; then the others as they come.
-
-    If the run fails or is stopped, what has come is yielded before the error.
-    """
+    """Yield the first rows as one batch, which settles the widths of columns; then the others as they come."""
     held: Batch | None = None
-    failure = None
     try:
         for batch in batches:
             held = batch if held is None else held.joined(batch)
-            if len(held.rows) >= output.BEGINNING or held.shown >= BEGINNING_READ:
+            if len(held.rows) >= BEGINNING or held.shown >= BEGINNING_READ:
                 break
-    except BaseException as error:
-        failure = error
-    if held is not None:
-        yield held
-    if failure is not None:
-        raise failure
+    finally:  # what has come is written before an error
+        if held is not None:
+            yield held
     yield from batches
 
 
@@ -286,7 +272,7 @@ def _print_requests(
         query = follow.first_round(query, resume, identity)
     if query.bounds is not None:
         query = query._replace(bounds=service.bounded(query.bounds))
-    dialect = service.dialect.known(query.method) or service.dialect.published
+    dialect = service.dialect.known(query.method) or PUBLISHED
     by_key = query.lookups is not None or query.by_height
     calls = _lookup_calls(service, query, dialect) if by_key else _range_calls(service, query)
     with open_sink(None) as sink:

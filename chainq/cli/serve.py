@@ -45,13 +45,12 @@ def run(given: ServeOptions) -> None:
 
 def _serve_lake(given: ServeOptions, destination: str) -> None:
     """Serve a data set until a signal ends it. Raises UsageError."""
-    from chainq.lake import http
-    from chainq.lake.service import StoredService
+    from chainq.lake.service import StoredService, serve
 
     given.exclude("lake", *ServeOptions.__annotations__.keys() - {"lake", "host", "port", "verbose"})
     service = StoredService(destination)
     with _listening(given) as ready:
-        http.serve(service, given.host, given.port, ready, verbose=given.verbose)
+        serve(service, given.host, given.port, ready, verbose=given.verbose)
 
 
 @contextmanager

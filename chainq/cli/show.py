@@ -5,13 +5,12 @@ from functools import partial
 from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color
 from chainq.cli.query import value_in
-from chainq.cli.stdin import check_open, expanded
+from chainq.cli.stdin import expanded
 from chainq.cli.tool_options import ShowCommand
-from chainq.errors import NotFoundError, UsageError
+from chainq.errors import NotFoundError
 from chainq.fetching.service import Service
 from chainq.formats.json import indented
 from chainq.formats.protocol import OutputSpec
-from chainq.heights.bounds import parse_count
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
 from chainq.show import parts
@@ -29,17 +28,12 @@ def run(given: ShowCommand) -> None:
     Raises ChainqError; NotFoundError after the screens of the others.
     """
     words = [word if word == STDIN else parts.check(word) for word in map(str.strip, given.objects)]
-    if STDIN in words:
-        check_open()
-    last = None if given.last is None else parse_count(given.last)
-    if last == 0:
-        raise UsageError("invalid --last 0: expected 1 or more blocks")
     missing: list[NotFoundError] = []
     form, reporter, number = as_json(given), connect.reporter(given), -1
     with connect.open_service(connect.service_options(given), reporter) as service, open_sink(None) as sink:
         for number, name in enumerate(filter(None, expanded(words, _object))):
             try:
-                found = service.blocks.from_first(partial(parts.gather, service, name, last))
+                found = service.blocks.from_first(partial(parts.gather, service, name, given.last))
             except NotFoundError as error:
                 missing.append(error)
                 continue

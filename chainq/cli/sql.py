@@ -15,7 +15,6 @@ from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
-from chainq.config import values as config_values
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
@@ -46,7 +45,8 @@ def run(given: "SqlOptions") -> None:
     bounds = read_bounds(given, heights, whole=False)
     if words and bounds != Bounds():
         raise UsageError("a range cannot be combined with DEST")
-    words = words or _of_url(given, bounds)
+    if not words and bounds == Bounds() and is_data_set(url := completed(connect.service_options(given)).url):
+        words = [url]  # without a range it is queried whole, unlike a service
     if given.partial and not words:
         raise UsageError("--partial needs DEST")
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
@@ -55,7 +55,7 @@ def run(given: "SqlOptions") -> None:
         raise UsageError("-o needs a query")
     reporter = connect.reporter(given)
     settings.warn_odd(reporter.warn)
-    store = open_store(words[0], config_values.memory(given.max_memory)) if words else None
+    store = open_store(words[0], given.max_memory) if words else None
     if query is None:
         _print_views(store, given, reporter)
         return
@@ -76,17 +76,9 @@ def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -
     if store is None:
         where = "" if stdin.is_terminal() else " on standard input"
         raise UsageError(f"no query{where}: expected one SELECT in quotes")
-    made, warnings = statements(store, partial=given.partial)
-    for text in warnings:
-        reporter.warn(text)
+    made = statements(store, reporter.warn, partial=given.partial)
     with open_sink(None) as sink:
         sink.write(made.encode())
-
-
-def _of_url(given: "SqlOptions", bounds: Bounds) -> list[str]:
-    """Return the data set that the URL names, if any: without a range it is queried whole, unlike a service."""
-    url = "" if bounds != Bounds() else completed(connect.service_options(given)).url
-    return [url] if is_data_set(url) else []
 
 
 def _check_words(words: list[str], query: str | None) -> None:
@@ -126,7 +118,7 @@ def _looks_like_query(text: str) -> bool:
 
 def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", reporter: Reporter) -> None:
     """Fetch the tables that a query names into memory, all of the same heights of the service. Raises ChainqError."""
-    options = connect.service_options(given, strict=given.strict)
+    options = connect.service_options(given)
     commands = database.tables(query)
     if not commands:
         raise UsageError(f"the query names no table: expected {', '.join(map(view_name, COMMANDS))}")

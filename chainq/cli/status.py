@@ -10,7 +10,7 @@ import msgspec
 from chainq import tuning
 from chainq.cli.output import as_json, write
 from chainq.errors import ChainqError, IncompleteError, StaleError, UsageError
-from chainq.heights.block_time import format_age, parse_age
+from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import in_use, is_checkpoint, recorded
 from chainq.text.humanize import counted, duration, in_bytes, utc
@@ -59,7 +59,6 @@ def run(given: "StatusCommand") -> None:
     After those that can be read, raises a ChainqError that names the others, IncompleteError if one lacks heights, and
     with `--max-age` StaleError if one is older or its last run failed for good.
     """
-    limit = None if given.max_age is None else parse_age(given.max_age, "max-age")
     found: list[Status] = []
     errors: list[ChainqError] = []
     locks = {f"{target}.lock" for target in given.targets}  # as `status *` names them
@@ -77,7 +76,7 @@ def run(given: "StatusCommand") -> None:
     if not given.quiet:
         write("".join(f"{line}\n" for line in lines))
     if not errors:
-        errors = [fault for status in found if (fault := _fault(status, limit)) is not None]
+        errors = [fault for status in found if (fault := _fault(status, given.max_age)) is not None]
     if errors:
         kind = next((type(error) for error in errors if not isinstance(error, StaleError)), StaleError)
         raise kind("; ".join(dict.fromkeys(map(str, errors))))

@@ -41,7 +41,7 @@ class WalletOptions(KeyOptions, heading=WALLET):
     decrypt: bool = switch("Add and check the record, its plaintext and sender.", common=True)
     unspent: bool = switch("Only unspent records; reads full blocks up to the tip.", common=True)
     spent: bool = switch("Only spent records and what spends them.", common=True)
-    as_of: str | None = option("H", "Count spends up to block H, not below the range.  [default: the tip]")
+    as_of: int | None = option("H", "Count spends up to block H, not below the range.  [default: the tip]", least=0)
 
 
 class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, command="owned"):
@@ -121,10 +121,11 @@ class ShowCommand(options.ServiceFlags, heading=OUTPUT, command="show"):
         "Height, latest, block hash, transaction ID, transition ID, address, program, PROGRAM/FUNCTION, record "
         "ciphertext, tag (in an export), or - for stdin, one per line.",
     )
-    last: str | None = option(
+    last: int | None = option(
         "N",
         "Blocks to search. Default: 500K for an address, 1000 for a record or hash, else 100.",
         heading="",
+        least=1,
     )
     json: bool = switch("All parts as one JSON object.")
     no_trunc: bool = switch(options.NO_TRUNC_HELP)
@@ -185,9 +186,8 @@ class StatusCommand(options.ReportOptions, command="status"):
     )
 
     targets: list[str] = argument("CHECKPOINT|DEST...", "Checkpoint files, or folders or URLs of exports.")
-    max_age: str | None = option(
-        "AGE",
-        "Exit with code 8 if the last success is older, or the last run failed for good.",
+    max_age: float | None = option(
+        "AGE", "Exit with code 8 if the last success is older, or the last run failed for good.", parser=options.max_age
     )
     quiet: bool = switch("Print errors only, for a job with --max-age.", names="--quiet -q")
 

@@ -14,7 +14,6 @@ from chainq.cli import connect, output
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
-from chainq.config import values as config_values
 from chainq.config.server import completed, is_profile
 from chainq.errors import IncompleteError, Shortfall, UsageError, needed
 from chainq.fetching.reading import reason
@@ -190,7 +189,7 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
         due = HeightRange(*bounds.fixed) if bounds.fixed else None
         files = open_rows(Path(word), ",".join(given.commands or ()) or None, due, opened)
     else:
-        files = ExportFiles(word, config_values.memory(given.max_memory))
+        files = ExportFiles(word, given.max_memory)
     if hashes is not None:
         hashes.need(files.columns())
     opens, hint = files.opens(compared=compared), "" if single else REPAIR

@@ -12,8 +12,7 @@ from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.config import values
 from chainq.errors import UsageError
-from chainq.heights.block_time import parse_time
-from chainq.heights.bounds import LATEST, Bounds, parse_count, parse_end, parse_height, parse_start
+from chainq.heights.bounds import LATEST, bounds_of, parse_count, parse_height
 from chainq.query import Query
 from chainq.rows.where import Where
 
@@ -68,15 +67,9 @@ def range_query(
     filtered = method.filtered and not command
     known = RangeOptions if not filtered else CallOptions if method.program else WhereOptions
     check_names(caller, options, known.__annotations__)
-    bounds = Bounds(
-        parsed(parse_start, start),
-        parsed(parse_end, end),
-        parsed(parse_count, options.get("last")),
-        _seconds("since", options.get("since")),
-        _seconds("until", options.get("until")),
-        whole=method.param(Role.ADDRESS) is not None,
-    )
-    bounds.check()
+    heights = (parsed(str, value) for value in (start, end, options.get("last")))
+    times = (_time(name, value) for name, value in (("since", options.get("since")), ("until", options.get("until"))))
+    bounds = bounds_of(*heights, *times, whole=method.param(Role.ADDRESS) is not None, now=time.time())
     return Query(
         method,
         sent,
@@ -141,13 +134,11 @@ def integer(name: str, value: int, low: int, high: int) -> int:
     return number
 
 
-def _seconds(name: str, value: Time | None) -> float | None:
-    """Return a time as seconds since 1970; a datetime without a zone is UTC, as times of the service are, a date
-    its midnight, and a timedelta an age."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return parse_time(value, time.time(), name)
+def _time(name: str, value: Time | None) -> str | float | None:
+    """Return a time that is no text as seconds since 1970; a datetime without a zone is UTC, as times of the service
+    are, a date its midnight, and a timedelta an age."""
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, timedelta):
         return time.time() - value.total_seconds()
     if isinstance(value, date):

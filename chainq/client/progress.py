@@ -13,7 +13,7 @@ class Shown:
 
     def __init__(self, *, drawn: bool) -> None:
         self._drawn = drawn
-        self._bar: progress.Bar | None = None  # any thread may use it, also after its end
+        self._bar: progress.Progress | None = None  # any thread may use it, also after its end
 
     def called(self, report: Report) -> None:
         """Count one attempt of a request, and log it if it failed and the call goes on; called from any thread."""
@@ -29,7 +29,9 @@ class Shown:
         if not self._drawn:
             yield progress.UNSEEN
             return
-        self._bar = bar = progress.Bar(heights, shared=True)
+        self._bar = bar = progress.Progress()
+        bar.begin(heights)
+        bar.start(shared=True)
         try:
             yield bar
         finally:

@@ -6,7 +6,7 @@ secrets: no message repeats one.
 
 import os
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
@@ -15,13 +15,11 @@ from typing import Annotated, Any
 import msgspec
 
 from chainq.catalog import identifiers
-from chainq.catalog.dialects import AUTO, DIALECTS, Names
-from chainq.catalog.methods import BY_NAME
+from chainq.catalog.dialects import AUTO, DIALECTS
 from chainq.config.values import from_environment, header
 from chainq.errors import UsageError
 from chainq.text.sanitize import quoted
 
-_Name = Annotated[str, msgspec.Meta(min_length=1)]
 _Number = Annotated[float, msgspec.Meta(ge=1e-6, le=1e6)]
 
 
@@ -39,14 +37,6 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     headers: dict[str, str] = {}
     cert: str | None = None
     lake: str | None = None
-    methods: dict[str, _Name] = {}
-    parameters: dict[str, dict[str, _Name]] = {}
-    transactions_by_row_id: bool | None = None
-
-    @property
-    def names(self) -> Names:
-        """Return the names that differ from those of the dialect."""
-        return Names(self.methods, self.parameters, self.transactions_by_row_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,16 +134,4 @@ def _checked(found: Profile) -> Profile:
         raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
     for name, text in found.headers.items():
         header(name, text)
-    _check_known("methods", found.methods, BY_NAME)
-    _check_known("parameters", found.parameters, BY_NAME)
-    for method, names in found.parameters.items():
-        _check_known(f"parameters.{method}", names, [param.name for param in BY_NAME[method].params])
-        if len({*names.values()}) < len(names):
-            raise UsageError(f"parameters.{method}: two parameters have the same name")
     return found
-
-
-def _check_known(table: str, keys: Iterable[str], known: Collection[str]) -> None:
-    for key in keys:
-        if key not in known:
-            raise UsageError(f"{table}: unknown key {quoted(key)}", f"known keys: {', '.join(known) or 'none'}")

@@ -47,5 +47,4 @@ def _completed(given: ServiceOptions) -> ServiceOptions:
         headers={**(found.headers if trusted else {}), **given.headers},
         cert=given.cert or (found.cert if trusted else None),
         lake=given.lake or (found.lake if trusted and given.lake is not None else None),
-        names=found.names,
     )

@@ -69,10 +69,10 @@ def in_variable(name: str) -> Iterator[None]:
         raise
 
 
-def memory(text: str) -> int:
+def memory(text: object) -> int:
     """Return the bytes of a size such as `512M`, `2G` or `2GiB`: units are powers of 1,024. Raises UsageError."""
-    written = re.fullmatch(r"([0-9]{1,15})(?:([KMGT])(?:i?B)?)?", text.strip(), re.IGNORECASE | re.ASCII)
+    written = re.fullmatch(r"([0-9]{1,15})(?:([KMGT])(?:i?B)?)?", str(text).strip(), re.IGNORECASE | re.ASCII)
     size = int(written[1]) * 1024 ** " KMGT".index((written[2] or " ").upper()) if written else 0
     if size < LEAST_MEMORY:
-        raise UsageError(f"invalid --max-memory {quoted(text)}: expected a size such as 512M or 2G, at least 1M")
+        raise UsageError(f"invalid --max-memory {quoted(str(text))}: expected a size such as 512M or 2G, at least 1M")
     return size

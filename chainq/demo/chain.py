@@ -97,6 +97,8 @@ class Chain:
 
     def _key(self, height: int, purpose: int) -> int:
         """Return what makes the values of a kind of a block."""
+        if len(self._sides) == 1:  # a third of the time that rows take, without it
+            return key_of(self.seed, purpose)
         return key_of(next(seed for start, seed in reversed(self._sides) if height >= start), purpose)
 
     @cached_property

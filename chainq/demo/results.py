@@ -142,15 +142,16 @@ class Results(Book):
             return self._of_address(ask)
         if ask.handler not in ("block", "blocks", "full_blocks"):
             return self._slice(*self._list(ask), ask)
-        make = self._full_block if ask.handler == "full_blocks" else self._chain.block
         heights = self._disorder(ask.heights, 0, ask.number)[ask.offset :][: ask.limit]
-        return [self._item(height, make(height)) for height in heights]
+        return [self._item(height, self._block(ask.handler, height)) for height in heights]
 
     @staticmethod
     def _item(height: int, row: Row, position: int = 0) -> Item:
         return Item(height, position, orjson.dumps(row))
 
-    def _full_block(self, height: int) -> Row:
+    def _block(self, handler: str, height: int) -> Row:
+        if handler != "full_blocks":
+            return self._chain.block(height)
         row = self._bodies.block(height)
         metadata = row["header"]["metadata"]
         if metadata["cumulative_weight"] > WORD:  # orjson refuses such a number, but accepts its raw digits

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from chainq.catalog.dialects import DIALECTS, Dialect, Names, Value
+from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
-from chainq.doctor.methods import MethodProber, other_name
+from chainq.doctor.methods import MethodProber
 from chainq.doctor.pagination import PaginationProber, Window, address_in
 from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
 from chainq.errors import ChainqError, IncompleteError, ResponseError, ServiceError, UnreachableError
@@ -31,25 +31,22 @@ USUAL_RATE = "3"
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All findings. `url` is masked; `dialect` is None if none fits; `names`: the server's own names beside the
-    dialect; `calls`: requests sent."""
+    """All findings. `url` is masked; `dialect` is None if none fits; `calls`: requests sent."""
 
     url: str
     dialect: str | None
-    names: Names
     checks: tuple[Check, ...]
     calls: int
 
 
-def diagnose(prober: Prober, url: str, stated: Dialect, names: Names, now: int) -> Diagnosis:
-    """Examine the server that `prober` calls. `stated` and `names` apply if nothing else is found; `now`: seconds
-    since 1970.
+def diagnose(prober: Prober, url: str, stated: Dialect, now: int) -> Diagnosis:
+    """Examine the server that `prober` calls. `stated`: the dialect, if none is found; `now`: seconds since 1970.
 
     Raises nothing for faults of the server: they are in the checks.
     """
-    examination = _Examination(MethodProber(prober, stated, names), url, now)
+    examination = _Examination(MethodProber(prober, stated), url, now)
     checks = tuple(examination.run())
-    return Diagnosis(mask_url(url), examination.dialect, examination.methods.names, checks, prober.calls)
+    return Diagnosis(mask_url(url), examination.dialect, checks, prober.calls)
 
 
 class _Probe(NamedTuple):
@@ -99,8 +96,8 @@ class _Examination:
             return Check(name, UNKNOWN, str(fault), None if block.skipped else fault)
         if height is None:
             fault = latest.error or ResponseError("latest/block: the block has no valid height")
-            if latest.unknown_method:
-                fault.hint = _ODD if self.dialect is None else other_name(BY_COMMAND["latest"])
+            if latest.unknown_method and self.dialect is None:
+                fault.hint = _ODD
             return Check(name, UNKNOWN, str(fault), None if latest.skipped else fault)
         self._tip = height
         if self.methods.call("block", {Role.HEIGHT: height}).result == b"[]":
@@ -124,7 +121,7 @@ class _Examination:
                 outcome = self.prober.call(*dialect.call(BY_COMMAND[command], {Role.START: 0, Role.END: end}))
                 if outcome.result[:1] == b"[":
                     self.dialect = dialect.name
-                    self.methods.set_dialect(dialect)
+                    self.methods.dialect = dialect
                     return Check("dialect", self.dialect, f"use --dialect {self.dialect} or auto, or a profile")
                 error = error or outcome.error
         return Check("dialect", UNKNOWN, f"the server fits no known dialect: {error}", error)
@@ -150,6 +147,7 @@ class _Examination:
         block = outcomes["block"].rows
         row_id = integer_of(Picker(["id"])(block[0])[0]) if block else None
         by = pagination.transactions_by(window, row_id, outcomes["transactions"], outcomes["full-blocks"])
+        self.dialect = self.dialect and self.methods.dialect.name  # another one, if its `transactions` is this server's
         sized = [method.command for method in METHODS if method.sized and not method.param(Role.ADDRESS)]
         yield pagination.range_end(below, outcomes["blocks"])
         yield pagination.page_size(window, {name: outcomes[name] for name in sized if name != "records"})

@@ -12,7 +12,7 @@ from itertools import islice
 from msgspec import Raw
 
 from chainq.catalog import bech32
-from chainq.catalog.dialects import Value
+from chainq.catalog.dialects import DIALECTS, Value
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.doctor.methods import MethodProber
 from chainq.doctor.prober import UNKNOWN, Check, Outcome
@@ -91,14 +91,6 @@ class PaginationProber:
                 self._honors[method.command] = True
         elif first.rows:
             self._honors[method.command] = False
-            known = self._methods.dialect.wire(method).params.get(Role.SIZE)
-            for wire in self._methods.wires(method):
-                if wire.params.get(Role.SIZE) == known:
-                    continue
-                if len(self._methods.call_as(wire, method, arguments).rows) == 1:
-                    self._methods.learn(method, wire)
-                    self._honors[method.command] = True
-                    break
 
     def page_size(self, window: Window, singles: dict[str, Outcome]) -> Check:
         """Return whether page sizes are honored. `singles`: outcomes for pages of one row, by command."""
@@ -140,10 +132,14 @@ class PaginationProber:
         }
         if fits["height"] == fits["row id"]:
             return Check(name, UNKNOWN, f"height {height} and row id {row_id} both fit the block, or neither does")
-        self._methods.set_transactions_by_row_id(fits["row id"])
+        other = next(one for one in DIALECTS.values() if one.transactions_by_row_id == fits["row id"])
+        stated = ""
+        if fits["row id"] != self._methods.dialect.transactions_by_row_id:
+            self._methods.dialect, stated = other, f"; use --dialect {other.name}"
         if fits["row id"]:
-            return Check(name, "row id", "chainq transactions calls block for the row id first, once for each height")
-        return Check(name, "height", "as documented")
+            meaning = "chainq transactions calls block for the row id first, once for each height"
+            return Check(name, "row id", meaning + stated)
+        return Check(name, "height", "as documented" + stated)
 
 
 def address_in(*outcomes: Outcome) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Names, Value, is_shared
+from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Value, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ServiceError
 from chainq.heights.range import HeightRange
@@ -22,51 +22,47 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Say = Callable[[str], None]
 _PROBED, _FIRST = BY_COMMAND["blocks"], {Role.START: 0, Role.END: 1}
+PUBLISHED = DIALECTS["chain"]
 HINT = "the server may speak another dialect (--dialect), or lack the method: chainq doctor shows what it has"
 
 
 class ServiceDialect:
     """The dialect in which to call the methods of a service. Threads may share it.
 
-    `name`: the one to expect, `auto` for what an earlier run found. `names`: the server's own beside its dialect.
+    `name`: the one to expect, `auto` for what an earlier run found.
     """
 
-    def __init__(self, name: str, names: Names, connection: Connection, url: str) -> None:
-        self.name, self.names = name, names
+    def __init__(self, name: str, connection: Connection, url: str) -> None:
+        self.name = name
         self._connection, self._url = connection, url
         self._trying = Lock()
         self._spoken: dict[str, Dialect] = {}  # by method name, once a response has shown it
-        self._expected = None if name == AUTO else DIALECTS[name].with_names(names)
+        self._expected = None if name == AUTO else DIALECTS[name]
 
     @property
     def stated(self) -> str:
         """Return the name of the dialect that the user stated, empty if it is to be found."""
         return "" if self.name == AUTO else self.name
 
-    @property
-    def published(self) -> Dialect:
-        """The published interface, with the server's own names."""
-        return DIALECTS["chain"].with_names(self.names)
-
     def known(self, method: Method) -> Dialect | None:
         """Return the dialect in which to call a method, None if nothing says it yet. Sends nothing."""
-        if is_shared(method, self.names):
-            return self.published
+        if is_shared(method):
+            return PUBLISHED
         if method.name in self._spoken:
             return self._spoken[method.name]
         if self._expected is None:
             from chainq.config import dialect_cache
 
             if name := dialect_cache.remembered(self._url):
-                self._expected = DIALECTS[name].with_names(self.names)
+                self._expected = DIALECTS[name]
         return self._expected
 
     def of(self, method: Method) -> Dialect:
         """Return the dialect in which the server has a method; unless it is stated, or the same in all, a response has
         shown it. Raises ChainqError."""
-        if not (self.stated or self._spoken or is_shared(method, self.names)):
+        if not (self.stated or self._spoken or is_shared(method)):
             self.call(_PROBED, lambda dialect: self._connection.call(*dialect.call(_PROBED, _FIRST), decode_array))
-        return self.known(method) or self.published
+        return self.known(method) or PUBLISHED
 
     def call(self, method: Method, send: Callable[[Dialect], T]) -> T:
         """Return what `send` returns, which calls a method in a dialect.
@@ -75,11 +71,11 @@ class ServiceDialect:
         is remembered then, unless one was stated. Raises what `send` raises, for the expected dialect if the server
         refuses the method in all of them.
         """
-        if is_shared(method, self.names) or method.name in self._spoken:
-            return self._try([self.known(method) or self.published], method, send)
+        if is_shared(method) or method.name in self._spoken:
+            return self._try([self.known(method) or PUBLISHED], method, send)
         with self._trying:
-            first = self.known(method) or self.published
-            others = [] if method.name in self._spoken else [one.with_names(self.names) for one in DIALECTS.values()]
+            first = self.known(method) or PUBLISHED
+            others = [] if method.name in self._spoken else DIALECTS.values()
             return self._try([first, *(one for one in others if one != first)], method, send)
 
     def _try(self, dialects: list[Dialect], method: Method, send: Callable[[Dialect], T]) -> T:
@@ -144,7 +140,7 @@ class MethodCall(NamedTuple):
     @property
     def dialect(self) -> Dialect:
         """The dialect of the server, as far as it is known."""
-        return self.calls.dialect.known(self.method) or self.calls.dialect.published
+        return self.calls.dialect.known(self.method) or PUBLISHED
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from chainq.catalog.dialects import AUTO, DIALECTS, NO_NAMES
+from chainq.catalog.dialects import AUTO, DIALECTS
 from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import UsageError
@@ -64,7 +64,7 @@ class Service(Closing):
         warn: Callable[[str], None] = lambda _: None,
         trace: Callable[[str], None] = lambda _: None,
     ) -> None:
-        dialect, names = options.dialect or AUTO, options.names or NO_NAMES
+        dialect = options.dialect or AUTO
         if dialect not in (AUTO, *DIALECTS):
             raise UsageError(f"unknown dialect {quoted(dialect)}", f"the dialects are {', '.join(DIALECTS)} and {AUTO}")
         self.options, self.url = options, options.url
@@ -77,10 +77,10 @@ class Service(Closing):
         if is_data_set(self.url):
             from chainq.lake.service import StoredService
 
-            dialect, names = "chain", NO_NAMES
+            dialect = "chain"
             self.transport = self._stored = StoredService(self.url, self.options.max_memory)
         self.connection = Connection(options, report, transport=self.transport)
-        self.dialect = ServiceDialect(dialect, names, self.connection, self.url)
+        self.dialect = ServiceDialect(dialect, self.connection, self.url)
         self.calls = Calls(self.connection, self.dialect, options, warn, trace, set())
         reader = None if self._stored is None else self._stored.reader
         self.blocks = Blocks(self.calls, self._summary, self._ask_lake, reader)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import UsageError
+from chainq.heights.block_time import parse_time
 from chainq.text.sanitize import quoted
 
 _HEIGHT = re.compile(r"([0-9]+(?:_[0-9]+)*)(?:\.([0-9]+))?([KkMm]?)")
@@ -112,6 +113,34 @@ class Bounds(NamedTuple):
         """Return the heights (start included, end excluded) if they are known without the tip height, else None."""
         start, end = self.start or 0, self.end
         return (start, end) if end is not None and end >= 0 <= start and self.since is None else None
+
+
+def bounds_of(
+    start: str | None,
+    end: str | None,
+    last: str | None,
+    since: str | float | None,
+    until: str | float | None,
+    *,
+    whole: bool,
+    now: float,
+) -> Bounds:
+    """Return the bounds that `--start`, `--end`, `--last`, `--since` and `--until` give, `whole` as there.
+
+    Times are texts, of which `now` is the current time, or seconds since 1970. Raises UsageError.
+    """
+    bounds = Bounds(
+        None if start is None else parse_start(start),
+        None if end is None else parse_end(end),
+        None if last is None else parse_count(last),
+        parse_time(since, now, "since") if isinstance(since, str) else since,
+        parse_time(until, now, "until") if isinstance(until, str) else until,
+        whole,
+    )
+    if end is not None and bounds == Bounds(whole=whole):  # `--end latest`
+        bounds = bounds._replace(start=0)
+    bounds.check()
+    return bounds
 
 
 def resolve(bounds: Bounds, tip_height: Callable[[], int], first_at: Callable[[float], int]) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from chainq.lake.names import (
     on_grid,
     parse_entry,
 )
-from chainq.lake.store import Store
+from chainq.lake.store import Listed, Store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 
@@ -91,7 +91,7 @@ def find(store: Store) -> Contents | None:
     return None if described is None else take(described, store.listing())
 
 
-def take(described: DataSet, listing: Iterable[tuple[str, int, float]]) -> Contents:
+def take(described: DataSet, listing: Iterable[Listed]) -> Contents:
     """Return what a listing has."""
     best: dict[tuple[str, int], Entry] = {}
     found = Contents(described, {}, [], [])

@@ -13,10 +13,9 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from chainq.catalog.tables import TABLES
 from chainq.errors import OutputError, UsageError, needed
-from chainq.formats.arrow_rows import ArrowRows
 from chainq.heights.range import HeightRange
+from chainq.lake.files import schema_of
 from chainq.lake.names import PARTITION_COLUMN, Entry, parse_entry
 from chainq.lake.store import Store
 from chainq.text.sanitize import excerpt
@@ -57,7 +56,7 @@ def _commit(store: Store, name: str, wanted: dict[str, Entry], heights: HeightRa
     import pyarrow
     from deltalake import DeltaTable, transaction
 
-    schema = ArrowRows(TABLES[name].columns, pyarrow).schema.append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
+    schema = schema_of(name).append(pyarrow.field(PARTITION_COLUMN, pyarrow.int64()))
     table = DeltaTable.create(store.address(name), schema, "ignore", name=name, partition_by=[PARTITION_COLUMN])
     listed, now = table.get_add_actions(flatten=True), time.time_ns() // 1_000_000
     paths, sizes = listed["path"].to_pylist(), listed["size_bytes"].to_pylist()

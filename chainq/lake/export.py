@@ -8,30 +8,28 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, UnreachableError, UsageError
+from chainq.fetching.calls import PUBLISHED
 from chainq.fetching.reading import unreached
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange, HeightSet, end_above
 from chainq.lake import data_set, delta, plan
 from chainq.lake.data_set import Contents, DataSet, Origin
+from chainq.lake.files import SCHEMAS
 from chainq.lake.names import Entry, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
 from chainq.lake.worker import Job
-from chainq.lake.workers import Listener, LocalCrew, write_all
-from chainq.lake.writer import SCHEMAS
+from chainq.lake.workers import Crew, Listener, write_all
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
-
-if TYPE_CHECKING:
-    from chainq.lake.cluster import DaskCrew
 
 
 class ExportQuery(NamedTuple):
@@ -121,7 +119,7 @@ class Export:
         return ExportPlan(found, there is None, heights, todo, tasks_of(todo, reads), kept, replaced, registered)
 
     def run(
-        self, crew: Callable[[Job, int, Listener], "LocalCrew | DaskCrew"], options: ServiceOptions, listener: Listener
+        self, crew: Callable[[Job, int, Listener], Crew], options: ServiceOptions, listener: Listener
     ) -> Counter[str] | None:
         """Run the plan; return how many partitions were `written`, `kept` and `committed` to Delta tables, and the
         `rows`, `size` and `calls` of those written; None if the range has no blocks.
@@ -212,8 +210,8 @@ class Export:
         """Return what all workers are given; the dialect is detected here and not by each of them, if it matters."""
         spoken = self._service.dialect
         methods = (read_method(task.spec.command) for task in made.tasks)
-        found = (spoken.of(method).name for method in methods if not is_shared(method, spoken.names))
-        name = next(found, spoken.stated or spoken.published.name)
+        found = (spoken.of(method).name for method in methods if not is_shared(method))
+        name = next(found, spoken.stated or PUBLISHED.name)
         tip, to = self._service.blocks.tip(), self._store.address("")
         return Job(options._replace(dialect=name), tip, to, self._query.hashes)
 

@@ -1,36 +1,71 @@
-"""Reads the file of a partition, and checks it for damage: its footer, its pages, its rows and its receipt.
+"""Writes the file of a partition, and reads it: its row groups, the receipt in its metadata, and its sealed footer.
 
-Pages have checksums, and the footer has a seal (`formats/parquet_footer`), so readers may believe its statistics.
+A reader checks it for damage. Pages have checksums, and the footer has a seal (`formats/parquet_footer`), so readers
+may believe its statistics.
 
 Before rows are decoded, their memory is bounded. A column keeps each of its texts once, in a dictionary, and rows refer
 to it: 45 KB may stand for gigabytes. The number of values and the longest text tell the most that a column can take;
 only if that is too much are its texts counted. What is taken on trust are the sizes of pages in the footer
 (docs/completeness.md).
+
+Rows become JSON again as the inverse of `formats/arrow_rows.py`. A file keeps values, not the way a server wrote them.
+Rows are therefore written with the types of the published interface: fields in the order of the catalog, numbers with
+or without quotes, and `extra` fields back in their place. A service that follows the interface sends the same bytes. A
+null in the file was null or absent; it is omitted unless the interface allows null.
 """
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from functools import cache
 from io import SEEK_END
 from typing import Any, Literal, cast
 
 import msgspec
+from msgspec import Raw
 
+from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.nested import OTHER, SHAPES, TEXT, Shape
 from chainq.catalog.tables import TABLES
-from chainq.errors import IncompleteError
-from chainq.formats.arrow_rows import ArrowRows
+from chainq.errors import IncompleteError, needed
+from chainq.formats.arrow_rows import EXTRA, ArrowRows
+from chainq.formats.parquet import SealedFile
 from chainq.formats.parquet_footer import footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import export_command
 from chainq.lake.names import UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest
 from chainq.lake.store import Store
 from chainq.planning.exchange import Grade
+from chainq.rows.raw_json import is_valid, members
 from chainq.text.humanize import in_bytes
 from chainq.text.sanitize import excerpt
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
 VERSION = 2  # of the receipt's fields
 OPENED = 8  # files that a run has open at a time
+GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by their statistics
+GROUP_BYTES = 32 << 20  # before compression
+LOOKED_UP = {"blocks": 1 << 20, "full-blocks": 8 << 20}
+"""The same for tables of which single heights are read: a block takes less than 1 MB of a file of any size."""
+SCHEMAS = {
+    "blocks": "804da8455a0a4e0a",
+    "full-blocks": "002d14ed0a8b4448",
+    "records": "4275bbecf01dcfc3",
+    "ownership": "77e663b9981e94a9",
+    "transitions": "abf9edb49a5c3047",
+    "transactions": "22a4631e19676c0a",
+    "calls": "89d422f0bb5de869",
+    "inputs": "1f77fea3ebf5ccf1",
+    "outputs": "9649e5bdacb63a86",
+    "finalize": "e1aebc6e91561802",
+    "ratifications": "e1acdc80f65acbdd",
+}
+"""By table, what the columns of its files depend on: a digest of their Arrow schema. Not computed, since pyarrow takes
+0.2 s and 40 MB, which a run with nothing to write does without."""
+_AS_NUMBERS = "header.metadata."  # strings by the published interface, numbers in its sample and on servers
+_NULL = ("status",)  # of the members of nested objects, sent as null at times (docs/protocol.md, "Values")
+_LAST = ("execution", "fee")  # of a transaction: the owner and program of a deployment, in `other`, come before them
 _FIXED = 16  # bytes of a number at most
 _TAIL, _FOOTER = 64 << 10, 64 << 20  # bytes of the end of a file that are read at once, and of a footer at most
 
@@ -64,15 +99,50 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     hashes: str = ""
     unhashed: dict[str, Count] = {}
 
-    def encode(self) -> bytes:
-        """Return the receipt as JSON."""
-        return msgspec.json.encode(self)
-
     @property
     def facts(self) -> tuple[object, ...]:
         """What the name of the file says, too."""
         heights = (self.command, self.start, self.end)
         return (heights, self.tip, self.rows, digest(self.previous_hash), digest(self.last_hash))
+
+
+class PartitionFile:
+    """A Parquet file in progress.
+
+    `out`: writes bytes. `warn` is called with warnings for readers of the file, except about paths that are `unlisted`.
+    Raises UsageError without pyarrow.
+    """
+
+    def __init__(self, method: Method, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
+        with needed("export needs the pyarrow package", "parquet"):
+            import pyarrow
+            from pyarrow.parquet import SortingColumn
+        expected = {column.path for column in method.unlisted}
+        rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
+        height = rows.schema.get_field_index(method.height) if method.height else -1
+        most, sorting = LOOKED_UP.get(method.command, GROUP_BYTES), None if height < 0 else [SortingColumn(height)]
+        # With checksums of pages readers notice bits that changed.
+        options = {"write_page_checksum": True, "sorting_columns": sorting}
+        self._file = SealedFile(rows, out, (GROUP_ROWS, most), **options)
+        self._hash = hashlib.sha256()
+        self.rows = 0
+
+    @property
+    def sha256(self) -> str:
+        """Return the SHA-256 of the rows so far, as jsonl."""
+        return self._hash.hexdigest()
+
+    def write(self, rows: Sequence[Raw]) -> None:
+        """Add rows."""
+        for row in rows:
+            self._hash.update(row)
+            self._hash.update(b"\n")
+        self.rows += len(rows)
+        self._file.write(rows)
+
+    def finish(self, receipt: Receipt) -> None:
+        """Write the last row group, and the footer with the receipt and a seal."""
+        self._file.finish({METADATA_KEY: msgspec.json.encode(receipt)})
 
 
 class StoredFile:
@@ -120,23 +190,23 @@ class StoredFile:
         except (pyarrow.ArrowException, OSError, KeyError, ValueError, *UNFIT) as error:
             raise self.damaged(excerpt(" ".join(str(error).split()), 200)) from None
 
-    def groups(self) -> Iterator[tuple[int, HeightRange]]:
+    def groups(self, texts: Mapping[str, str] = {}) -> Iterator[tuple[int, HeightRange]]:
         """Yield the row groups that have rows, each with its heights by the statistics in the footer; rows without
-        heights have those of the partition."""
+        heights have those of the partition. `texts`: by column, what a row must have; groups without it are left out.
+        """
         name = TABLES[self.entry.spec.command].height
         for number in range(self.parquet.num_row_groups):
             group = self.parquet.metadata.row_group(number)
-            if group.num_rows:
-                yield number, self.entry.spec.heights if name is None else self._heights(group, name)
+            columns = {one.path_in_schema: one for one in map(group.column, range(group.num_columns))}
+            edges = [(text, *_edges(columns[path])) for path, text in texts.items()]
+            if group.num_rows and all(low is None or low <= text <= high for text, low, high in edges):
+                heights = self.entry.spec.heights
+                if name is not None:
+                    lowest, highest = self.within(_edges(columns[name]), heights)
+                    heights = HeightRange(lowest, highest + 1)
+                yield number, heights
 
-    def _heights(self, group: Any, name: str) -> HeightRange:
-        columns = map(group.column, range(group.num_columns))
-        known = next(column.statistics for column in columns if column.path_in_schema == name)
-        whole = known is not None and known.has_min_max and not known.null_count
-        lowest, highest = self.within([known.min, known.max] if whole else [None, None], self.entry.spec.heights)
-        return HeightRange(lowest, highest + 1)
-
-    def within(self, found: list[int | None], heights: HeightRange) -> list[int]:
+    def within(self, found: Sequence[int | None], heights: HeightRange) -> list[int]:
         """Return the heights of rows, which must be some of these."""
         for height in found:
             if height is None or height not in heights:
@@ -195,9 +265,115 @@ class StoredFile:
         return tail[-length:]
 
 
+def _edges(column: Any) -> tuple[Any, Any]:
+    """Return the lowest and the highest value of a column of a row group by its statistics, None if they are not known
+    or if there are nulls."""
+    known = column.statistics
+    return (known.min, known.max) if known is not None and known.has_min_max and not known.null_count else (None, None)
+
+
 @cache
 def schema_of(table: str) -> Any:
     """Return the Arrow schema of the files of a table."""
     import pyarrow
 
     return ArrowRows(TABLES[table].columns, pyarrow).schema
+
+
+class StoredRows:
+    """Makes rows from the batches of one table. `derived`: they were extracted from full blocks, so a null column was
+    absent."""
+
+    def __init__(self, method: Method, *, derived: bool = False) -> None:
+        self.columns = [column for column in method.columns if not column.computed]
+        self._derived = derived
+        self._steps = {column.path: column.path.split(".") for column in self.columns}
+        self._objects = {".".join(steps[:depth]) for steps in self._steps.values() for depth in range(len(steps))}
+
+    def rows(self, batch: Any) -> list[Raw]:
+        """Return the rows of an Arrow table or batch that has all columns of the table and `extra`."""
+        columns = [self._values(column, batch.column(column.path)) for column in self.columns]
+        extras = batch.column(EXTRA).to_pylist()
+        encode, flat = msgspec.json.Encoder().encode, len(self._objects) == 1
+        made = []
+        for *values, extra in zip(*columns, extras, strict=True):
+            fields = {
+                path: value for path, value in zip(self._steps, values, strict=True) if extra or value is not None
+            }
+            made.append(Raw(encode(fields if flat and not extra else self._nested(fields, extra))))
+        return made
+
+    def _values(self, column: Column, array: Any) -> list[Any]:
+        """Return the values of a column as msgspec encodes them, None for those that are left out."""
+        null = Raw(b"null") if not self._derived and "null" in column.type else None
+        return [null if value is None else value for value in _sent(column, array)]
+
+    def _nested(self, fields: dict[str, Any], extra: str | None) -> dict[str, Any]:
+        """Return a row by the steps of its paths; what has no column comes last in its object."""
+        row: dict[str, Any] = {}
+        for path, value in (fields | (members(extra.encode()) if extra else {})).items():
+            steps = self._steps.get(path) or self._place(path.split("."))
+            branch = row
+            for step in steps[:-1] if value is not None else ():
+                branch = branch.setdefault(step, {})
+            if value is not None:
+                branch[steps[-1]] = value
+        return row
+
+    def _place(self, steps: list[str]) -> list[str]:
+        """Return the steps of a path that is of no column: a name in the deepest object that there is."""
+        depth = max(depth for depth in range(len(steps)) if ".".join(steps[:depth]) in self._objects)
+        return [*steps[:depth], ".".join(steps[depth:])]
+
+
+def _sent(column: Column, array: Any) -> list[Any]:
+    """Return the values of a column as msgspec encodes them, None for null."""
+    if column.kind is Kind.TIME:
+        values = [None if value is None else value // 1000 for value in array.cast("int64").to_pylist()]
+    else:
+        values = array.to_pylist()
+    if column.path in SHAPES and column.kind is Kind.DATA:
+        return [None if value is None else Raw(_nested(SHAPES[column.path], value)) for value in values]
+    if column.type == "unknown" or column.kind is Kind.DATA:
+        return [None if value is None else Raw(_json(value)) for value in values]
+    if _is_number(column):
+        return [None if value is None else Raw(_text(value).encode()) for value in values]
+    return [None if value is None else _text(value) for value in values]
+
+
+def _is_number(column: Column) -> bool:
+    """Return whether values are sent without quotes."""
+    return column.type == "number" or column.path.startswith(_AS_NUMBERS)
+
+
+def _nested(shape: Shape, value: Any) -> bytes:
+    """Return a list or struct as JSON; the content of `other` follows the members of a struct."""
+    if isinstance(shape, list):
+        return b"[" + b",".join(_nested(shape[0], one) for one in value) + b"]"
+    if isinstance(shape, dict):
+        parts = {}
+        for name, inner in shape.items():
+            if (sent := value.get(name)) is not None or name in _NULL:
+                parts[name] = _key(name) + (b"null" if sent is None else _nested(inner, sent))
+        if other := value[OTHER]:
+            last = [parts.pop(name) for name in _LAST if name in parts]
+            return b"{" + b",".join([*parts.values(), _json(other, "{}")[1:-1], *last]) + b"}"
+        return b"{" + b",".join(parts.values()) + b"}"
+    return msgspec.json.encode(value) if shape == TEXT else _text(value).encode()
+
+
+def _text(value: str | int | Decimal) -> str:
+    """Return a value as text, with all digits."""
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
+def _json(text: str, ends: str = "") -> bytes:
+    """Return a text of a file that is JSON, between these characters. Raises ValueError if it is not."""
+    sent = text.encode()
+    if not is_valid(sent) or (ends and (text[0] + text[-1] != ends or len(text) < 3)):
+        raise ValueError(f"invalid JSON in a column: {excerpt(text, 40)}")
+    return sent
+
+
+def _key(name: str) -> bytes:
+    return msgspec.json.encode(name) + b":"

@@ -24,10 +24,9 @@ from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
 from chainq.lake.data_set import export_command, gaps, listed, look
-from chainq.lake.files import OPENED, Receipt, StoredFile, schema_of
+from chainq.lake.files import OPENED, Receipt, StoredFile, StoredRows, schema_of
 from chainq.lake.names import UNKNOWN, Entry, lacking, no_table
 from chainq.lake.plan import broken
-from chainq.lake.rows import StoredRows
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
 from chainq.process.threads import in_order
@@ -147,7 +146,7 @@ class Reader:
 
         found: list[tuple[int, str]] = []
         file = StoredFile(self._store, entry)
-        for group, known in file.groups():
+        for group, known in file.groups(texts):
             rows = file.read(group, [*texts, "height", "transaction_id"])
             for column, text in texts.items():
                 rows = rows.filter(compute.equal(rows.column(column), self._arrow.scalar(text)))

@@ -213,14 +213,14 @@ class Database:
             ]
 
 
-def statements(store: Store, *, partial: bool) -> tuple[str, list[str]]:
-    """Return the views of a data set as statements for DuckDB itself, each of all files of a table, and warnings of
-    heights that they lack.
+def statements(store: Store, warn: Callable[[str], None], *, partial: bool) -> str:
+    """Return the views of a data set as statements for DuckDB itself, each of all files of a table. `warn` is called
+    with the heights that one lacks.
 
     Raises UsageError without a data set, and IncompleteError for heights that are lacking, unless `partial`: DuckDB
     would leave them out and say nothing.
     """
-    made, warnings, contents = [f"{_UTC};"], [], look(store)
+    made, contents = [f"{_UTC};"], look(store)
     for table in TABLES:
         if table not in contents.tables:
             continue
@@ -228,11 +228,11 @@ def statements(store: Store, *, partial: bool) -> tuple[str, list[str]]:
         if lacked := gaps((one.spec for one in entries), heights):
             if not partial:
                 raise missing(table, lacked, store.label, "--partial leaves them out")
-            warnings.append(lacks(table, lacked))
+            warn(lacks(table, lacked))
         files = ", ".join(_literal(store.address(entry.name)) for entry in entries)
         read = f"read_parquet([{files}], hive_partitioning = true, hive_types = {{'{PARTITION_COLUMN}': BIGINT}})"
         made.append(f"-- {heights}\nCREATE VIEW {view_name(table)} AS SELECT {_columns(table)} FROM {read};")  # noqa: S608  # all of it is quoted
-    return "\n".join(made) + "\n", warnings
+    return "\n".join(made) + "\n"
 
 
 def _literal(path: str) -> str:

@@ -44,7 +44,9 @@ SMALL = 1 << 20
 NEW = "_new"
 _OWN = frozenset(("chainq.json", *TABLES))
 """The files and folders of a data set; others beside them are not looked into."""
-_ATTEMPTS = 3  # of a conditional write that times out
+Listed = tuple[str, int, float]
+"""A file or object: its name below the data set, with slashes, its size in bytes, and when it was written, in seconds
+since 1970."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 _CAUSES = (
     # Without keys obstore requests the machine's role from an address that exists only on cloud machines.
@@ -63,15 +65,6 @@ _CAUSES = (
     (r"configured region", "the bucket is in another region", "set AWS_REGION to that one"),
 )
 """Errors of object stores in plain words, and what to do. obstore's own texts are dumps, several screens long."""
-
-
-class Listed(NamedTuple):
-    """A file or object: its name below the data set, with slashes, its size in bytes, and when it was written, in
-    seconds since 1970."""
-
-    name: str
-    size: int
-    modified: float = 0.0
 
 
 class Upload(NamedTuple):
@@ -194,14 +187,14 @@ class FolderStore:
             for entry in entries:
                 name = folder + entry.name
                 if not folder and name not in _OWN:
-                    yield Listed(name, 0)
+                    yield name, 0, 0.0
                 elif entry.is_dir(follow_symlinks=False):
                     yield from self._walk(f"{name}/")
                 else:
                     with suppress(FileNotFoundError):
                         found = entry.stat(follow_symlinks=False)
                         self._check(name, found)
-                        yield Listed(name, found.st_size, found.st_mtime)
+                        yield name, found.st_size, found.st_mtime
 
     def _path(self, name: str) -> Path:
         """Return the path of a name, which may be absent. Raises IncompleteError if it, or a folder in it, is a link
@@ -259,7 +252,7 @@ class ObjectStore:
         with self._failing("list"):
             pages = [*self._obstore.list(self._store)]
         for one in (one for page in pages for one in page):
-            yield Listed(one["path"], one["size"], one["last_modified"].timestamp())
+            yield one["path"], one["size"], one["last_modified"].timestamp()
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a small object, None if there is none."""
@@ -280,18 +273,9 @@ class ObjectStore:
         return f"{self._url.rstrip('/')}/{name}".rstrip("/")
 
     def create(self, name: str, data: bytes) -> None:
-        """Write a small object with a conditional write, unless its name exists.
-
-        A write without a response is repeated: if the first attempt took effect, the store refuses the repetition.
-        """
+        """Write a small object with a conditional write, unless its name exists."""
         with self._failing("write"), suppress(self._errors.AlreadyExistsError):
-            for left in reversed(range(_ATTEMPTS)):
-                try:
-                    self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
-                    return
-                except self._errors.GenericError as error:
-                    if not left or "TimedOut" not in str(error):
-                        raise
+            self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
 
     def delete(self, names: Iterable[str]) -> None:
         """Remove objects."""

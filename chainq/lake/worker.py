@@ -26,11 +26,10 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake import files as partition_files
-from chainq.lake.files import Receipt
+from chainq.lake.files import PartitionFile, Receipt
 from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.lake.plan import Task, read_method
 from chainq.lake.store import open_store
-from chainq.lake.writer import PartitionFile
 from chainq.planning.exchange import Grade, Known
 from chainq.process import Closing
 from chainq.query import Batch, Query
@@ -46,7 +45,7 @@ class Job(NamedTuple):
     """One export, the same for all its partitions. `tip`: the coordinator's. `destination`: means the same in every
     process. `hashes`: whether block hashes are recomputed.
 
-    `service`: the coordinator's, without the headers and names of its profile. Each worker reads these itself, so that
+    `service`: the coordinator's, without the headers of its profile. Each worker reads these itself, so that
     no secret is sent. Rate, concurrency and memory are totals for all workers until the job is `shared`."""
 
     service: ServiceOptions
@@ -95,13 +94,8 @@ class Advance(NamedTuple):
     rows: int = 0
 
 
-class Hold(NamedTuple):
-    """A pause in seconds for calls of a method that the service refused (HTTP 429) to another worker."""
-
-    method: str
-    seconds: float
-
-
+Hold = tuple[str, float]
+"""A method that the service refused (HTTP 429) to another worker, and for how many seconds its calls pause."""
 Event = Note | Advance | Report
 """What a worker tells meanwhile; a report is of one attempt of a request."""
 
@@ -123,7 +117,7 @@ class Worker(Closing):
 
     def hold_back(self, hold: Hold) -> None:
         """Pause calls of a method; callable from any thread."""
-        self._service.connection.hold_back(hold.method, hold.seconds)
+        self._service.connection.hold_back(*hold)
 
     def write(self, task: Task, attempts: int = ATTEMPTS) -> Done:
         """Fetch, prove and write one partition. Raises ChainqError, and then keeps the previous files."""
@@ -153,7 +147,7 @@ class Worker(Closing):
             uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
             files = {table: PartitionFile(TABLES[table], one.write, self._warn) for table, one in uploads.items()}
             rows = _Rows(method, files)
-            hashes, known = self._fetch(task, rows, method, hash_workers=int(hashed))
+            first, last, previous, known = self._fetch(task, rows, method, hash_workers=int(hashed))
             entries = []
             for table, file in files.items():
                 receipt = Receipt(
@@ -162,9 +156,9 @@ class Worker(Closing):
                     start=spec.start,
                     end=spec.end,
                     rows=file.rows,
-                    first_hash=hashes.first,
-                    last_hash=hashes.last,
-                    previous_hash=hashes.previous,
+                    first_hash=first,
+                    last_hash=last,
+                    previous_hash=previous,
                     sha256=file.sha256,
                     proof=dict(rows.proofs),
                     calls=self._calls - calls,
@@ -176,14 +170,13 @@ class Worker(Closing):
                     unhashed=dict(service.unhashed),
                 )
                 file.finish(receipt)
-                facts = digest(hashes.previous), digest(hashes.last)
-                entry = Entry(spec._replace(command=table), tip, file.rows, *facts)
+                entry = Entry(spec._replace(command=table), tip, file.rows, digest(previous), digest(last))
                 entries.append(entry._replace(size=uploads[table].publish(entry.name)))
         believed = tuple(service.believed.get(method.name, ()))
         return Done(spec, tuple(entries), self._calls - calls, known, believed, dict(service.unhashed))
 
-    def _fetch(self, task: Task, rows: "_Rows", method: Method, hash_workers: int) -> "tuple[_Hashes, Known]":
-        """Write all rows; return the hashes, and what is known."""
+    def _fetch(self, task: Task, rows: "_Rows", method: Method, hash_workers: int) -> tuple[str, str, str, Known]:
+        """Write all rows; return the hashes of the first and last block and of the block before, and what is known."""
         spec, learned, blocks = task.spec, [task.known], self._service.blocks
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=hash_workers)
         batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
@@ -191,19 +184,19 @@ class Worker(Closing):
         for batch in batches:
             rows.write(batch)
             if batch.heights is not None:
-                self._say(Advance(spec, batch.heights.end - spec.start, rows.written))
+                self._say(Advance(spec, batch.heights.end - spec.start, sum(file.rows for file in rows.files.values())))
             del batch  # its rows keep their whole response in memory, and the next wait may be long
         if method.linked:
             if rows.first is None or rows.last is None or rows.read != len(spec.heights):
                 raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
-            return _hashes_in(rows.first, rows.last), learned[-1]
+            return *_hashes(rows.first, rows.last), learned[-1]
         wanted = dict.fromkeys([spec.start, spec.end - 1])
         found = [row for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
-        hashes = _hashes_in(found[0], found[-1])  # as the service returns them now
-        if hashes.last != (before or ""):
+        hashes = _hashes(found[0], found[-1])  # as the service returns them now
+        if hashes[1] != (before or ""):
             what = f"{spec}: block {spec.end - 1} was replaced while rows were fetched"
             raise _ReorgError(what, "run the command again")
-        return hashes, learned[-1]
+        return *hashes, learned[-1]
 
     def _warn(self, text: str) -> None:
         self._say(Note(text))
@@ -216,20 +209,16 @@ class Worker(Closing):
 class _Rows:
     """The rows of a read, which go to their own table, and the contents of full blocks to the others.
 
-    `read`: how many were read; `first`, `last`: these rows. `proofs`: how often they were proved in which way.
+    `files`: by table. `read`: how many were read; `first`, `last`: these rows. `proofs`: how often they were proved in
+    which way.
     """
 
     def __init__(self, method: Method, files: Mapping[str, PartitionFile]) -> None:
-        self._method, self._files = method, files
+        self._method, self.files = method, files
         self.read = 0
         self.first: Raw | None = None
         self.last: Raw | None = None
         self.proofs: Counter[Grade] = Counter()
-
-    @property
-    def written(self) -> int:
-        """Return how many rows the files have."""
-        return sum(file.rows for file in self._files.values())
 
     def write(self, batch: Batch) -> None:
         """Write rows to their tables."""
@@ -240,24 +229,16 @@ class _Rows:
             self.first = self.first if self.first is not None else rows[0].copy()
             self.last = rows[-1].copy()
         self.read += len(rows)
-        parts = [table_rows(row) for row in rows] if {*self._files} - {own} else []
-        for table, file in self._files.items():
+        parts = [table_rows(row) for row in rows] if {*self.files} - {own} else []
+        for table, file in self.files.items():
             file.write(rows if table == own else [row for one in parts for row in one[table]])
 
 
-class _Hashes(NamedTuple):
-    """The hashes of a partition's first and last block, and of the block before."""
-
-    first: str
-    last: str
-    previous: str
-
-
-def _hashes_in(first: Raw, last: Raw) -> _Hashes:
-    """Return the hashes in the first and the last block."""
+def _hashes(first: Raw, last: Raw) -> tuple[str, str, str]:
+    """Return the hashes of the first and the last block, and of the block before the first."""
     pick = Picker(["block_hash", "previous_hash"])
     own, previous = map(hash_text, pick(first))
-    return _Hashes(own, hash_text(pick(last)[0]), previous)
+    return own, hash_text(pick(last)[0]), previous
 
 
 class _ReorgError(IncompleteError):

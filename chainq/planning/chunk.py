@@ -82,17 +82,17 @@ class Prover:
         page = self._run.page(RowsRequest(heights, size, number, self._located))
         if page.ordered:
             self._run.order.note(page)
-        elif not (page.strays and page.strays <= self._late(page)):
+        elif not (page.strays and page.strays <= self._late(heights, page)):
             self._run.order.refute(page)
             if not page.as_text:
                 self._run.disprove_order("the service does not order rows by height")
         return page
 
-    def _late(self, page: Page) -> set[int]:
-        """Return the heights whose rows may come behind others that a page shows."""
-        heights = HeightRange(page.heights[0], page.heights[-1] + 1)
-        if self._run.blocks and len(heights) <= tuning.MOST_ROW_IDS:
-            self._run.find_late(heights)
+    def _late(self, heights: HeightRange, page: Page) -> set[int]:
+        """Return the heights whose rows may come behind others that a page of some heights shows."""
+        before = HeightRange(heights.start, page.heights[-1] + 1)
+        if len(before) <= tuning.MOST_ROW_IDS:
+            self._run.find_late(before)
         return self._run.late_heights
 
     def _page(self, heights: HeightRange, size: int | None = None) -> Page | None:
@@ -167,8 +167,8 @@ class Prover:
     def _ordered(self, asked: HeightRange, page: Page) -> Proved | None:
         """Return what the order of a page proves."""
         run = self._run
-        if run.full(page) and len({*page.heights}) <= page.heights[-1] - page.heights[0]:
-            self._late(page)  # rows of heights that show none may come behind the end of the page
+        if run.full(page) and len({*page.heights}) <= page.heights[-1] - asked.start:
+            self._late(asked, page)  # rows of heights that show none may come behind the end of the page
         return by_order(RowsRequest(asked), page, run.order, run.late_heights)
 
     def _checked(self, proof: Proved, heights: HeightRange, asked: HeightRange, page: Page) -> list[Proved]:
@@ -241,7 +241,7 @@ class Prover:
         run = self._run
         asked = HeightRange(start, max(start + 1, run.clip(start, start + 1 + max(1, overlap))))
         page = self._page(asked, (run.size or 1) * tuning.LARGER)
-        proof = page and by_order(RowsRequest(asked), page, run.order, run.late_heights)
+        proof = page and self._ordered(asked, page)
         return [proof.cut(start, start + 1)] if proof else self._named(start, start + 1, page)
 
     def _named(self, start: int, end: int, page: Page | None = None) -> list[Proved]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from math import ceil
-from typing import NoReturn
 
 from chainq import tuning
 from chainq.catalog.methods import Method
@@ -135,8 +134,10 @@ def within_limit(query: Query, heights: HeightRange) -> HeightRange:
     return HeightRange(heights.start, heights.start + limit)
 
 
-def refuse_whole(what: str, methods: Iterable[Method], heights: HeightRange) -> NoReturn:
-    """Raise UsageError: `what` reads the whole chain, `heights`, by these methods, and nobody asked for that."""
+def refuse_whole(what: str, methods: Iterable[Method], heights: HeightRange) -> None:
+    """Raise UsageError if there are heights: `what` reads the whole chain by these methods, which nobody asked for."""
+    if not len(heights):
+        return
     calls = sum(1 for method in methods for _ in first_requests(Query(method), heights))
     message = f"no range was given: {what} would read {heights}, up to {counted(calls, 'call')}"
     raise UsageError(message, "pass 0: for the whole chain, or a range such as 12K:")

@@ -6,7 +6,7 @@ All are plain and can be pickled, so another process or machine can fetch and pr
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
@@ -20,6 +20,9 @@ from chainq.errors import (
     UnreachableError,
 )
 from chainq.heights.range import HeightRange
+
+if TYPE_CHECKING:
+    from chainq.planning.kernel import Kinds
 
 DIVISIBLE = (TooHeavyError, GatewayError, BrokenBodyError)
 """Failures that a request for fewer rows may avoid."""
@@ -99,12 +102,13 @@ class Known(NamedTuple):
     """What a range learned that the next ranges of the same method and run use, as plain values; 0 if unknown.
 
     `rows_per_height` and `row_bytes` set the first chunk lengths. `shown_width`: the widest request, in heights, that
-    showed a row at its far end.
+    showed a row at its far end. `kinds`: which kinds of rows the service lists.
     """
 
     rows_per_height: float = 0.0
     row_bytes: float = 0.0
     shown_width: int = 0
+    kinds: "Kinds | None" = None
 
 
 NOTHING_KNOWN = Known()

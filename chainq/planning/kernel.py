@@ -19,6 +19,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from itertools import count
+from math import inf
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -144,9 +145,10 @@ class Kinds:
 
     def may(self, kinds: Collection[str]) -> bool:
         """Return whether a row of these kinds is due for all that is known: not if it is of a kind that services leave
-        out, or of a program of which this one lists nothing at several heights."""
+        out, or of a program of which this one lists nothing at several heights, though it lists others."""
         absent = [kind for kind in kinds if kind not in self._listed]
-        return not any(kind in UNLISTED or len(self._absent.get(kind, ())) >= tuning.UNKNOWN_PROGRAM for kind in absent)
+        unknown = tuning.UNKNOWN_PROGRAM if self._listed else inf
+        return not any(kind in UNLISTED or len(self._absent.get(kind, ())) >= unknown for kind in absent)
 
 
 class Named:
@@ -184,9 +186,10 @@ class Named:
         """Return the kinds of a row."""
         return self._due.kinds.get(key, ())
 
-    def missing(self) -> list[tuple[int, Key]]:
-        """Return the due rows that were not shown, with their heights."""
-        lacking = ((height, key) for key, height in self._due.at.items() if self._lacks(key))
+    def missing(self, only: int | None = None) -> list[tuple[int, Key]]:
+        """Return the due rows that were not shown, with their heights; `only` those of one height."""
+        due = ((height, key) for key, height in self._due.at.items() if only in (None, height))
+        lacking = (one for one in due if self._lacks(one[1]))
         return sorted(one for one in lacking if self.kinds.may(self.kinds_at(one[1])))
 
     def _lacks(self, key: Key) -> bool:

@@ -45,7 +45,11 @@ class Collector:
         return None
 
     def _left(self, height: int) -> int:
-        return sum(at == height for at, _ in self._named.missing())
+        return len(self._named.missing(height))
+
+    def _owed(self, height: int) -> int:
+        """Return how many rows are missing at a height that the service must list."""
+        return sum(self._named.kinds.must(self._named.kinds_at(key)) for _, key in self._named.missing(height))
 
     def _see(self, heights: HeightRange, size: int | None, number: int = 0) -> Page | None:
         try:
@@ -70,11 +74,9 @@ class Collector:
             page = self._see(heights, min(max(due, size), size * tuning.LARGER**tuning.LARGER_PAGES))
             longest = max(longest, len(page.rows) if page else 0)
         self._walks(height, longest or size, due)
-        lacking = [key for at, key in self._named.missing() if at == height]
-        owed = sum(self._named.kinds.must(self._named.kinds_at(key)) for key in lacking)
-        for key in lacking:
+        for _, key in self._named.missing(height):
             self._named.kinds.lack(self._named.kinds_at(key), height)
-        if owed:
+        if owed := self._owed(height):
             raise BehindError(
                 f"{heights}: {owed} of its {due} rows do not come, by its full block; the service lacks them",
                 behind(height, self._top),
@@ -94,8 +96,10 @@ class Collector:
                 continue
             idle, failures = 0 if self._left(height) < before else idle + 1, 0
             size = longest if idle else size
-            # A walk that shows a share of the rows, by chance, lacks the last one again and again.
+            # A walk that shows a share of the rows, by chance, lacks the last one again and again. If none of them need
+            # come, the height rests on belief in any case, which has requests of its own.
             enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
+            enough = enough if self._owed(height) else 1
 
     def _walk(self, height: int, size: int, due: int) -> tuple[int, int]:
         """Request the pages of a height until all rows were shown. Return the most rows in one page (the server's own

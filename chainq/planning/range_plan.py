@@ -82,7 +82,7 @@ class RangePlan:
     @property
     def known(self) -> Known:
         """Return what the next ranges can use from this one."""
-        return Known(self.run.pace.rows_per_height, self.run.pace.row_bytes, self.run.widest)
+        return Known(self.run.pace.rows_per_height, self.run.pace.row_bytes, self.run.widest, self.run.kinds)
 
     def results(self) -> Iterator[ChunkResult]:
         """Yield the rows in the order of the output. Raises an error in its turn."""

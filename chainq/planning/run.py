@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable
+from contextlib import suppress
 from math import inf
 from threading import RLock
 from typing import Any
@@ -55,7 +56,7 @@ class Run:
         self.blocks = bool(self.method.identity) and witness
         self.located = self.blocks and self.method.height is None
         self.conservation = Conservation(reverse=query.reverse)
-        self.order, self.kinds = Order(), Kinds()
+        self.order, self.kinds = Order(), known.kinds or Kinds()
         self.highest, self.empty, self.dense, self.widest = -1, 0, -1, known.shown_width
         self.heavy: set[int] = set()
         self.late_heights: set[int] = set()
@@ -64,7 +65,7 @@ class Run:
         self._tip, self.lock = tip, RLock()
         self._hashes: dict[int, str] = {}
         self._row_ids: dict[int, int] = {}
-        self._ranked = True  # whether the service shows row ids
+        self._ranked = True  # whether the service may show row ids
 
     def disprove_order(self, why: str) -> None:
         """Record that order proves nothing in this run, and why: full blocks name the rows."""
@@ -202,15 +203,14 @@ class Run:
         Deployed servers order rows by these ids: rows of a block that was stored again come late in a response, or not
         at all if it ends before. Servers that show no row ids are taken to order by height.
         """
-        for at in range(heights.start, heights.end, tuning.ROW_IDS):
-            part = HeightRange(at, min(heights.end, at + tuning.ROW_IDS))
-            if self._ranked and not all(height in self._row_ids for height in range(*part.edges)):
-                try:
-                    found = self.ask(DueRequest(HeightRange(at, at + tuning.ROW_IDS), row_ids=True))
-                except (*UNAVAILABLE, *DIVISIBLE):
-                    found = {}
-                self._row_ids.update(found)
-                self._ranked = bool(found)
+        at, end = heights.edges
+        while self._ranked and (at := next((one for one in range(at, end) if one not in self._row_ids), end)) < end:
+            found: dict[int, int] = {}
+            with suppress(*UNAVAILABLE, *DIVISIBLE):
+                found = self.ask(DueRequest(HeightRange(at, at + tuning.ROW_IDS), row_ids=True))
+            self._row_ids |= found
+            self._ranked = bool(self._row_ids)
+            at = max(at, *found) + 1 if found else at + tuning.ROW_IDS  # a response may end early
         lowest, late = inf, list[int]()
         for height in reversed(range(*heights.edges)):
             row_id = self._row_ids.get(height, lowest)
@@ -218,8 +218,6 @@ class Run:
                 late.append(height)
             lowest = min(lowest, row_id)
         if late:
-            self.note(
-                "the service orders rows by the row ids of blocks, not by height: full blocks name the rows there"
-            )
+            self.note("the service orders rows by the row ids of blocks, not by height: order proves nothing there")
         with self.lock:
             self.late_heights = self.late_heights.union(late)  # other threads read the one before

@@ -21,51 +21,37 @@ LENGTH = 20  # columns of the bar
 ROOM = 3  # columns left free at the end of a line: "^C" there must not begin another one
 
 
-class Progress:
-    """Receives progress reports of long work, from any thread. This class shows nothing."""
-
-    def begin(self, total: int | None, unit: str = "heights") -> None:
-        """Start to count `total` units. With None, the total is unknown, and the count continues."""
-
-    def wrote(self, units: int, rows: int) -> None:
-        """Count units and rows that are written."""
-
-    def show(self, text: str) -> None:
-        """Show the work in progress below the bar, until the next call."""
-
-    def waits(self, seconds: float, words: str) -> None:
-        """Show that the run waits `seconds`, after words such as `next poll in`."""
-
-
-UNSEEN = Progress()
-
-
 def heights_of(commands: int) -> str:
     """Return the unit of work that reads the heights of several commands."""
     return "heights" if commands == 1 else f"heights ({commands} commands together)"
 
 
-class Bar(Progress):
-    """The progress of one run, drawn on stderr once it takes longer than DELAY. For any thread.
+class Progress:
+    """The progress of one run, which any thread counts; drawn on stderr between `start` and `close`, after DELAY."""
 
-    `total`: as `Progress.begin` takes it; heights are counted until another `begin`. `shared`: others print to the
-    terminal with `print` meanwhile, which moves their lines above the bar.
-    """
-
-    def __init__(self, total: int | None, *, shared: bool = False) -> None:
-        self._shared, self._total, self._unit, self._below, self._waits = shared, total, "heights", "", ""
+    def __init__(self) -> None:
+        self._total: int | None = None
+        self._unit, self._below, self._waits = "heights", "", ""
         self._done = self._rows = self._bytes = self._retries = 0
-        self._began = self._counted_from = self._heard = self._waits_until = time.monotonic()
-        self._hidden_until = self._began + DELAY
+        self._began = self._counted_from = self._heard = self._waits_until = self._hidden_until = time.monotonic()
         self._live: Live | None = None
-        self._drawn = False  # at any time
+        self._drawn = self._shared = False  # the first: at any time
         self._lock = threading.RLock()  # a signal may come while it is held
         self._closed = threading.Event()
+        self._closed.set()
+
+    def start(self, *, shared: bool = False) -> None:
+        """Draw from now on. `shared`: others print to the terminal with `print` meanwhile, which moves their lines
+        above the bar."""
+        self._shared = shared
+        self._began = self._counted_from = self._heard = self._waits_until = time.monotonic()
+        self._hidden_until = self._began + DELAY
+        self._closed.clear()
         with suppress(RuntimeError):  # no thread is left; the run matters more than its bar
             threading.Thread(target=self._run, name="chainq-progress", daemon=True).start()
 
     def begin(self, total: int | None, unit: str = "heights") -> None:
-        """Count other units from now on, or without a total; the rows, the bytes and the time go on."""
+        """Count `total` units from now on, or without a total; the rows, the bytes and the time go on."""
         with self._lock:
             if total is not None or unit != self._unit:
                 self._done, self._counted_from = 0, time.monotonic()
@@ -86,15 +72,15 @@ class Bar(Progress):
             self._rows += rows
 
     def show(self, text: str) -> None:
-        """Show the work in progress below the bar."""
+        """Show the work in progress below the bar, until the next call."""
         self._below = text
 
     def waits(self, seconds: float, words: str) -> None:
-        """Show that the run waits, with words before the seconds."""
+        """Show that the run waits `seconds`, after words such as `next poll in`."""
         with self._lock:
             self._waits, self._waits_until = words, time.monotonic() + seconds
 
-    def line(self, text: str) -> bool:
+    def print_above(self, text: str) -> bool:
         """Print a line above the bar; return False if no bar is drawn."""
         with self._lock:
             if self._live is None:
@@ -120,7 +106,8 @@ class Bar(Progress):
         self._closed.set()
         with self._lock:
             self._erase()
-            if not self._drawn or not (self._done or self._rows):
+            drawn, self._drawn = self._drawn, False
+            if not drawn or not (self._done or self._rows):
                 return None
         return (f"{self._done:,} {self._unit}, " if self._unit != "rows" else "") + self._totals()
 
@@ -180,3 +167,6 @@ class Bar(Progress):
         seconds = max(time.monotonic() - self._began, 0.001)
         rate, retries = self._rows / seconds, f", retries: {self._retries:,}" if self._retries else ""
         return f"{self._rows:,} rows in {seconds:.1f} s ({rate:,.0f} rows/s), {self._bytes / 1e6:,.1f} MB{retries}"
+
+
+UNSEEN = Progress()

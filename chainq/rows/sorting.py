@@ -59,11 +59,10 @@ class Sorter:
         keys, found = read
         rising = _rising(keys)
         ends = [found[0], found[-1]] if rising and found else found
-        low, high = min(ends, default=heights.start), max(ends, default=heights.start)
-        if low < heights.start or high >= heights.end:
+        if ends and (min(ends) < heights.start or max(ends) >= heights.end):
+            height = min(ends) if min(ends) < heights.start else max(ends)
             raise IncompleteError(
-                f"{self._method.name} {heights}: the response contains a row of height"
-                f" {low if low < heights.start else high}",
+                f"{self._method.name} {heights}: the response contains a row of height {height}",
                 "it is outside the requested range",
             )
         if rising:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from chainq.catalog.dialects import Names
 from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
 from chainq.errors import TooHeavyError
 from chainq.text.sanitize import mask_url
@@ -70,7 +69,7 @@ class ServiceOptions(NamedTuple):
     """Which service to call and how: from the command line, or the arguments of a `Client`, down to the connection.
 
     `profile`: the one that says what is None or empty here, as `config.server.completed` fills it in; None for none
-    but the default one. `dialect`: one of `DIALECTS` or `auto`; `names`: the server's own names beside it.
+    but the default one. `dialect`: one of `DIALECTS` or `auto`.
     `timeout`: seconds for one attempt of a call, from the connection to the last byte. `retries`: of a call, after
     transient failures. `rate`: requests per second, None for no limit. `concurrency`: requests at a time.
     `max_memory`: bytes for responses; one response may have its share of them, by `concurrency`. `headers`: of
@@ -91,7 +90,6 @@ class ServiceOptions(NamedTuple):
     max_memory: int = MAX_MEMORY
     headers: Mapping[str, str] = {}  # never changed; a mapping proxy could not be pickled for workers
     cert: str | None = None
-    names: Names | None = None
     patient: bool = False
     strict: bool = False
     until: float | None = None

@@ -13,7 +13,7 @@ from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.check import HEADER
 from chainq.hashes.processes import BlockChecks
 from chainq.heights.range import HeightRange
-from chainq.lake.rows import StoredRows
+from chainq.lake.files import StoredRows
 from chainq.process import Closing
 from chainq.rows.fields import object_of, text_or_none
 from chainq.text.humanize import counts

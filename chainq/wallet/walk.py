@@ -14,7 +14,6 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import first_requests
 from chainq.query import Query
 from chainq.rows.block import Block, read_block
 from chainq.text.humanize import counted
@@ -23,7 +22,7 @@ from chainq.wallet.examine import Examiner, Record
 from chainq.wallet.records import Key, key_of, place_of, shown
 from chainq.wallet.shown import amount_in, members_in
 
-MANY = 200  # requests for full blocks; the user is told before more are sent
+MANY = 4000  # full blocks; the user is told before more are requested
 
 _FULL_BLOCKS = BY_COMMAND["full-blocks"]
 
@@ -43,10 +42,9 @@ def announce(reader: str, heights: HeightRange, service: Service, warn: Callable
 
     `ways`: what helps beside a lake.
     """
-    calls = sum(1 for _ in first_requests(Query(_FULL_BLOCKS), heights))
-    if calls > MANY and not is_data_set(service.url):
+    if len(heights) > MANY and not is_data_set(service.url):
         less = f"{ways}, --lake DEST requests fewer"
-        warn(f"{reader} reads the full blocks of {heights}, up to {counted(calls, 'call')}; {less}")
+        warn(f"{reader} reads {counted(len(heights), 'full block')}, {heights}; {less}")
 
 
 def full_blocks(service: Service, heights: HeightRange) -> Iterator[Block]:

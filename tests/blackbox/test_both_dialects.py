@@ -48,7 +48,7 @@ def test_every_command_gives_the_same_rows(case: Case, chainq: Program, server: 
 
 @pytest.mark.parametrize(("method", "command"), [("records/isOwner", "ownership"), ("latest/block", "latest")])
 def test_doctor_names_a_method_that_deviates(method: str, command: str, chainq: Program) -> None:
-    """One that is missing has a line of its own, which says how to name it; the others stay in one line."""
+    """One that is missing has a line of its own, and the others stay in one line."""
 
     def answer(request: Any) -> Canned:
         if request["method"] == method:
@@ -65,8 +65,7 @@ def test_doctor_names_a_method_that_deviates(method: str, command: str, chainq: 
     assert [line.split()[:3] for line in text.splitlines() if command in line and line.startswith("!")] == [
         ["!", command, "no"]
     ]
-    hint = f'if it has another name there, add methods = {{ "{method}" = "NAME" }} to its profile'
-    assert ran.err.startswith(f"chainq doctor: {method}: the service returned error -32601: Method not found; {hint}")
+    assert ran.err.startswith(f"chainq doctor: {method}: the service returned error -32601: Method not found")
 
 
 def test_the_profile_that_doctor_prints_works(chainq: Program, server: Servers, truth: Truth) -> None:
@@ -83,25 +82,6 @@ def test_the_profile_that_doctor_prints_works(chainq: Program, server: Servers, 
     assert "s3cret" not in ran.err + ran.out.decode()
     assert b"\n# url = " in ran.out
     assert b"[profiles" not in chainq("doctor", "--profile", "NAME").out
-
-
-def test_a_profile_names_methods_and_parameters_of_its_own(chainq: Program, server: Servers, truth: Truth) -> None:
-    """Names from config.toml reach the wire: the contract's dialect with them reads a server of the other."""
-    chainq.config.parent.mkdir(parents=True)
-    chainq.config.write_text(
-        f"""default-profile = "x"
-        [profiles.x]
-        url = "{speaks(server, "aleo")}"
-        transactions-by-row-id = true
-        [profiles.x.methods]
-        getBlocks = "blocks"
-        [profiles.x.parameters.getBlocks]
-        start = "startHeight"
-        end = "endHeight"
-        """
-    )
-    assert chainq("blocks", "--start", "640", "--end", "643").rows == truth.rows("blocks", 640, 643)
-    assert chainq("transactions", "640").rows == truth.transactions(640)
 
 
 def test_compressed_answers_are_read(chainq: Program, server: Servers, truth: Truth) -> None:

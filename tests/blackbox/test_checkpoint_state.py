@@ -44,7 +44,7 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program, 
 
     In a run of less than a few seconds it does so at the end alone.
     """
-    service, seen = Moving(FIRST + 400), []
+    service, seen = Moving(FIRST + 120), []
     job = Job(chainq, serve(service), "records", "--start", str(FIRST), "--page-size", "100", "-j", "1")
 
     def look(_: str) -> None:

@@ -15,8 +15,8 @@ from harness.truth import Groups, Truth, difference
 
 CAP = ("--fault", "row-cap:700")
 IGNORED = ("--fault", "ignore-page-size:10000")
-FAILING = ("--fault", "fail-rate:0.1")
-CUT = ("--fault", "truncate-rate:0.05")
+FAILING = ("--fault", "fail-rate:0.3")
+CUT = ("--fault", "truncate-rate:0.2")
 HEAVY = ("--fault", "heavy-rows:3000")
 LIMITED = ("--fault", "rate-limit:60", "--fault", "rate-window:0.3")
 # A call is made so often that chance never fails it: which calls a share of faults hits hangs on how many came before.
@@ -42,12 +42,12 @@ FAULTS = {
     "all": (*CAP, *IGNORED, *FAILING, *CUT, *HEAVY, *LIMITED, *SLOW, "--fault", "gzip"),
 }
 RANGES = {
-    "blocks": (0, 3_500),
+    "blocks": (0, 2_200),
     "full-blocks": (600, 700),
-    "records": (800, 1_700),
-    "ownership": (800, 1_700),
-    "transitions": (2_200, 2_500),
-    "address-transactions": (0, 9_000),
+    "records": (800, 1_100),
+    "ownership": (800, 1_100),
+    "transitions": (2_200, 2_350),
+    "address-transactions": (0, 4_000),
 }
 
 

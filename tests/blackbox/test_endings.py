@@ -39,13 +39,13 @@ class Run:
 
 
 RUNS = {
-    "blocks": Run(("blocks", "--jsonl"), 0, 3_000),
+    "blocks": Run(("blocks", "--jsonl"), 0, 2_500),
     "blocks, one call at a time": Run(("blocks", "-j", "1"), 3_000, 5_000),
-    "blocks, newest first": Run(("blocks",), 0, 3_000, reverse=True),
+    "blocks, newest first": Run(("blocks",), 0, 2_500, reverse=True),
     "full blocks": Run(("full-blocks",), 600, 700),
-    "records": Run(("records",), 800, 1_800),
-    "records, many of one height": Run(("records",), 777, 1_500),  # first 25,000 rows
-    "records, newest first": Run(("records",), 800, 1_800, reverse=True),
+    "records": Run(("records",), 800, 1_500),
+    "records, many of one height": Run(("records",), 777, 1_100),  # first 25,000 rows
+    "records, newest first": Run(("records",), 800, 1_500, reverse=True),
     "ownership": Run(("ownership",), 5_000, 6_500),
     "transitions": Run(("transitions",), 2_400, 3_000),
 }
@@ -110,7 +110,7 @@ def test_a_signal_leaves_a_whole_prefix(
 
 def test_130_a_signal_in_csv_keeps_rows_whole(chainq: Program, server: Servers) -> None:
     """A CSV that was stopped ends with a whole record too."""
-    process = chainq.start("blocks", "--start", "0", "--end", "9000", "--csv", url=server())
+    process = chainq.start("blocks", "--start", "0", "--end", "2000", "--csv", url=server())
     first = begun(process) + begun(process)  # the header, and a row
     process.send_signal(signal.SIGINT)
     ran = finish(process)
@@ -141,7 +141,7 @@ def test_143_and_129_a_file_is_left_as_it_was(number: signal.Signals, chainq: Pr
 
 def test_limit_counts_on_in_the_resume_line(chainq: Program, server: Servers, truth: Truth) -> None:
     """With --limit, the resume line asks for as many rows as were still due."""
-    words = ("blocks", "--start", "0", "--end", "12000", "--limit", "9000")
+    words = ("blocks", "--start", "0", "--end", "4000", "--limit", "3000")
     process = chainq.start(*words, url=server())
     first = begun(process)
     process.send_signal(signal.SIGTERM)
@@ -150,7 +150,7 @@ def test_limit_counts_on_in_the_resume_line(chainq: Program, server: Servers, tr
     assert said, ran.err
     rest = chainq("blocks", *said[1].split(), url=server())
     rows = [*Ran(0, first + ran.out, "").rows, *rest.rows]
-    assert difference(rows, truth.groups("blocks", 0, 12_000)[:9000]) == ""
+    assert difference(rows, truth.groups("blocks", 0, 4_000)[:3000]) == ""
 
 
 @pytest.mark.parametrize(

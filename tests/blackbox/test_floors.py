@@ -20,7 +20,7 @@ from harness.examined import Odd
 from harness.program import Program, Ran
 from harness.sample import with_dense
 from harness.search import some
-from harness.services import FULL_BLOCKS, serving
+from harness.services import FULL_BLOCKS, Blockless, serving
 from harness.truth import Groups, Truth, difference
 
 RANGED = ("records", "ownership", "transitions")
@@ -199,6 +199,15 @@ def test_heights_without_blocks_rest_on_belief(
     assert {*ran.rows} <= due
 
 
+@pytest.mark.parametrize("bounds", ["100:110", "60:160", "0:"])
+def test_a_service_that_shows_none_of_the_first_rows(bounds: str, program: Program, small: Truth) -> None:
+    """It lists no row that full blocks name, so it is not known to leave out any program: the rows are doubted."""
+    service = Service(small.chain, Faults("page-0-skipped"))
+    ran = run_of(program, service, "transitions", bounds, "--page-size", "1500")
+    assert ran.code == 6 or BELIEVED in ran.err, ran.err
+    assert run_of(program, service, "transitions", bounds, "--page-size", "1500", "--strict").code == 6
+
+
 @pytest.mark.parametrize("bounds", ["0:", "100:200", "190:"])
 def test_transitions_that_deployed_servers_never_list(bounds: str, program: Program, small: Truth) -> None:
     """Fees and transitions without inputs are not missed, at the tip either, nor is a program that is not listed at
@@ -226,14 +235,40 @@ def uneven() -> Truth:
 def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
     """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
     above. One such height costs the full blocks around it, and not those of the whole range."""
-    service = Counted(uneven.chain, Faults(f"stored-again:{STORED_AGAIN}"), 24)
+    whole_with(STORED_AGAIN, 24, command, words, program, uneven)
+
+
+@pytest.mark.parametrize("words", [("100:190", "--page-size", "20"), ("140:190", "--page-size", "20", "--reverse")])
+def test_a_block_that_was_stored_again_behind_a_heavy_one(
+    words: tuple[str, ...], program: Program, uneven: Truth
+) -> None:
+    """Its rows are the first that a page should show and does not."""
+    whole_with(HEAVY + 1, 90, "records", words, program, uneven)
+
+
+def whole_with(again: int, most: int, command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
+    """A run prints all rows of a service that has stored a block again, in so many calls at most."""
+    service = Counted(uneven.chain, Faults(f"stored-again:{again}"), most)
     ran = run_of(program, service, command, *words)
     start, _, end = words[0].partition(":")
     groups = uneven.groups(command, int(start), int(end or TIP + 1))
-    row, again = (chain.block_row(STORED_AGAIN) for chain in (uneven.chain, service.chain))
-    shown = [one.replace(b'"block_id":%d' % again, b'"block_id":%d' % row) for one in ran.rows]
+    row, later = (chain.block_row(again) for chain in (uneven.chain, service.chain))
+    shown = [one.replace(b'"block_id":%d' % later, b'"block_id":%d' % row) for one in ran.rows]
     assert difference(shown, groups[::-1] if "--reverse" in words else groups) == ""
     assert (ran.code, BELIEVED in ran.err, service.refused) == (0, False, 0)
+
+
+@pytest.mark.parametrize(("again", "size"), [(111, "20"), (120, "40")])
+def test_a_block_that_was_stored_again_without_full_blocks(
+    again: int, size: str, program: Program, small: Truth
+) -> None:
+    """Summaries tell where order proves nothing; the rows there rest on belief, and a warning says so."""
+    service = Blockless(small.chain, Faults(f"stored-again:{again}"))
+    ran = run_of(program, service, "records", "100:170", "--page-size", size)
+    row, later = (chain.block_row(again) for chain in (small.chain, service.chain))
+    shown = [one.replace(b'"block_id":%d' % later, b'"block_id":%d' % row) for one in ran.rows]
+    assert (ran.code, difference(shown, small.groups("records", 100, 170))) == (0, ""), ran.err
+    assert re.search(rf"heights? {again}.*{BELIEVED}", ran.err)
 
 
 class TooHeavy(Service):

@@ -14,7 +14,6 @@ import pytest
 from chainq.catalog.methods import METHODS
 from harness.program import Program
 from harness.search import some
-from harness.terminals import shown
 from harness.truth import Truth
 
 
@@ -38,7 +37,7 @@ def test_columns_help_fits_the_terminal(command: str, widths: tuple[int, int], c
     piped = chainq(command, "--columns", "help").out.decode()
     names = {line.split()[0] for line in piped.splitlines() if line}
     for columns in widths:
-        text = shown(chainq, command, "--columns", "help", columns=columns, url=None, NO_COLOR="1")
+        text = chainq.shown(command, "--columns", "help", columns=columns, url=None, NO_COLOR="1")
         assert {line for line in text.splitlines() if len(line) > columns} <= names
         assert names <= {line.split()[0] for line in text.splitlines() if line}
         assert sorted(re.findall(r"[\w.\[\]*]+", text)) == sorted(re.findall(r"[\w.\[\]*]+", piped))

@@ -13,7 +13,6 @@ import pytest
 from chainq.demo.planted import VIEW_KEY
 from harness.program import Program, Ran, Servers, finish
 from harness.services import Gaining, serving
-from harness.terminals import shown
 from harness.truth import Truth, difference
 from harness.wallet import VARIABLE
 
@@ -145,7 +144,7 @@ def test_a_fifo_and_a_device_are_written_straight(
 def test_the_default_format_is_a_table_on_a_terminal(chainq: Program) -> None:
     """Also of a plan that no row comes of; in a pipe it is jsonl (`tests/golden/commands/columns.txt`)."""
     listing = ("export", "records", "40:50", "--to", "lake", "--dry-run", "-q")
-    assert shown(chainq, *listing, NO_COLOR="1").startswith("command  start")
+    assert chainq.shown(*listing, NO_COLOR="1").startswith("command  start")
 
 
 def configured(chainq: Program, text: str, *args: str, url: str | None = None, **env: str) -> Ran:

@@ -92,7 +92,7 @@ def test_reverse_and_limit(chainq: Program) -> None:
 def test_many_full_blocks_are_announced(
     chainq: Program, command: str, reader: str, ways: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before the first call, a line says which heights and how many calls, and what reads fewer, but not with -q."""
+    """Before the first call, a line says which heights and how many blocks, and what reads fewer, but not with -q."""
     key = fresh_key()
     service = holding(key, ())
     service.tip = service.chain.tip = 700
@@ -106,13 +106,15 @@ def test_many_full_blocks_are_announced(
     words = [*command.split(), "--dialect", "chain", "--retries", "0", "--view-key-file", key_file(chainq.home, key)]
     if command.startswith("owned"):
         words += [*RANGE, "--columns", "transition_id,spent_height"]
-        assert "reads the full blocks" not in chainq(*words, "-q", url=serve(service)).err
+        assert "full blocks" not in chainq(*words, "-q", url=serve(service)).err
     told = chainq(*words, url=serve(service)).err.splitlines()[0]
-    assert re.fullmatch(
-        rf"chainq: warning: {reader} reads the full blocks of heights [0-9]+-700, up to [0-9,]+ calls; "
-        rf"{ways}, --lake DEST requests fewer",
+    found = re.fullmatch(
+        rf"chainq: warning: {reader} reads ([0-9]+) full blocks, heights ([0-9]+)-700; {ways}, "
+        "--lake DEST requests fewer",
         told,
-    ), told
+    )
+    assert found, told
+    assert int(found[1]) == 701 - int(found[2])
 
 
 def test_spends_as_of_a_block(chainq: Program, serve: Serve) -> None:

@@ -321,13 +321,12 @@ def test_columns_that_full_blocks_lack(chainq: Program, exports: Exports) -> Non
         assert (ran.code, ran.err) == (0, "")
 
 
-def test_usage_errors(chainq: Program, lake: Path) -> None:
+def test_usage_errors(chainq: Program, lake: Path, url: str) -> None:
     """A folder without a data set, and a port that is taken."""
     (chainq.home / "empty").mkdir()
     assert "no data set in empty" in one_line(chainq("serve", "--lake", "empty"), 2)
     (chainq.home / "starlette.py").write_text("raise ImportError")  # the folder comes before the extra
     ran = chainq("serve", "--lake", "nolake", env={"PYTHONPATH": str(chainq.home)})
     assert "no data set in nolake" in one_line(ran, 2)
-    with mirror(chainq, lake) as url:
-        port = url.rstrip("/").rpartition(":")[2]
-        assert "cannot listen" in one_line(chainq("serve", "--lake", str(lake), "--port", port), 2)
+    port = url.rstrip("/").rpartition(":")[2]
+    assert "cannot listen" in one_line(chainq("serve", "--lake", str(lake), "--port", port), 2)

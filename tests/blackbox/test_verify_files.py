@@ -78,8 +78,14 @@ def separator(path: Path) -> str:
     return "\t" if path.suffix == ".tsv" else ","
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-@pytest.mark.parametrize("start", ["at1", "au1", "record1"])
+@pytest.mark.parametrize(
+    ("start", "kind"),
+    some(
+        product(["at1", "au1", "record1"], FORMATS),
+        *(("at1", "jsonl"), ("au1", "csv"), ("record1", "parquet"), ("au1", "json"), ("at1", "tsv")),
+        several=True,
+    ),
+)
 def test_an_id_inside_a_full_block(
     start: str, kind: str, files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path
 ) -> None:

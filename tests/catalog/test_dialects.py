@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chainq.catalog.dialects import DIALECTS, Names, Value, is_shared
-from chainq.catalog.methods import BY_NAME, METHODS, Method, Role
+from chainq.catalog.dialects import DIALECTS, Value, is_shared
+from chainq.catalog.methods import METHODS, Method, Role
 from chainq.demo.chain import Chain
 from chainq.demo.service import DIALECTS as SERVED
 from chainq.demo.service import Service
@@ -50,33 +50,7 @@ def test_the_table_of_dialects_is_kept(golden: Callable[[Path, str], None]) -> N
     golden(Path(__file__).parent / "dialects.txt", record)
 
 
-@each_dialect
-def test_names_of_a_profile_come_on_top(name: str) -> None:
-    """A server's own names replace those they name, and leave the dialect's others as they are."""
-    names = Names({"records/all": "recs"}, {"records/all": {"start": "from"}, "getBlocks": {"end": "to"}}, True)
-    mine = DIALECTS[name].with_names(names)
-    wire, params = mine.call(BY_NAME["records/all"], SAMPLES)
-    assert (wire, list(params or {})) == ("recs", ["from", "end", "page", "recordsPerRequest"])
-    wire, params = mine.call(BY_NAME["getBlocks"], SAMPLES)
-    usual, given = DIALECTS[name].call(BY_NAME["getBlocks"], SAMPLES)
-    assert (wire, list(params or {})) == (usual, [next(iter(given or {})), "to"])
-    assert mine.transactions_by_row_id
-    assert mine.page_size_max(BY_NAME["chainTransactionsForProgram"]) == DIALECTS[name].page_size_max(
-        BY_NAME["chainTransactionsForProgram"]
-    )
-
-
 def test_shared_methods_are_those_that_the_table_lacks() -> None:
     """Five methods are called alike everywhere; `transactions` is not, for what its number means."""
     shared = {method.command for method in METHODS if is_shared(method)}
     assert shared == {"block", "latest", "records", "ownership", "transitions"}
-
-
-def test_names_of_a_server_can_make_a_method_shared() -> None:
-    """Where a profile says all that dialects differ in, there is nothing to detect."""
-    names = Names({"getBlocks": "b"}, {"getBlocks": {"start": "from", "end": "to"}}, transactions_by_row_id=True)
-    for command in ("blocks", "transactions"):
-        method = next(method for method in METHODS if method.command == command)
-        assert is_shared(method, names)
-    assert not is_shared(BY_NAME["transactions"], Names({"block": "b"}))
-    assert not is_shared(BY_NAME["getBlocks"], Names({"getBlocks": "b"}))

@@ -21,7 +21,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.client.rows import Rows, decode, decoder
 from chainq.demo.faults import Faults
 from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UsageError
-from chainq.process.progress import Bar
+from chainq.process.progress import Progress
 from chainq.query import Batch
 from harness.program import LONGEST, Program
 from harness.services import Moving, serving, witnessed
@@ -337,13 +337,13 @@ def test_progress_is_drawn_while_rows_are_read(
     """With `progress` a bar on stderr counts heights and rows; without it nothing is printed."""
     monkeypatch.setattr("chainq.process.progress.DELAY", 0.0)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    drawn, draw = threading.Event(), Bar._draw
+    drawn, draw = threading.Event(), Progress._draw
 
-    def draw_and_tell(bar: Bar) -> None:
+    def draw_and_tell(bar: Progress) -> None:
         draw(bar)
         drawn.set()
 
-    monkeypatch.setattr(Bar, "_draw", draw_and_tell)
+    monkeypatch.setattr(Progress, "_draw", draw_and_tell)
     with Client("demo:", progress=True) as client:
         rows = client.blocks(0, 500)
         next(rows)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.catalog.dialects import DIALECTS, Names
+from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_NAME, Role
 from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
@@ -84,8 +84,8 @@ def test_the_sample_chain_is_never_remembered(cache: Path) -> None:
 def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
     """A client makes no call before one is needed, and one raw call is one call."""
     dialect_cache.remember("http://h.invalid/", "aleo")
-    with Service(ServiceOptions("http://h.invalid/", dialect="auto", names=Names({"block": "b"}))) as service:
-        for name, there in (("block", "b"), ("getBlocks", "blocks")):
+    with Service(ServiceOptions("http://h.invalid/", dialect="auto")) as service:
+        for name, there in (("block", "block"), ("getBlocks", "blocks")):
             method = BY_NAME[name]
             known = service.dialect.known(method)
             assert known is not None and known.call(method, {Role.HEIGHT: 5})[0] == there

@@ -23,13 +23,6 @@ dialect = "aleo"
 rate = 5
 timeout = 12.5
 headers = {{ Authorization = "env:CHAINQ_TOKEN", X-Plain = "{SECRET}" }}
-transactions-by-row-id = false
-
-[profiles."far away".methods]
-"records/all" = "recs"
-
-[profiles."far away".parameters."records/all"]
-start = "from"
 """
 Write = Callable[[str], Path]
 
@@ -59,9 +52,6 @@ def test_a_profile_is_read_whole(write: Write, monkeypatch: pytest.MonkeyPatch) 
         5,
         12.5,
         {"Authorization": "Bearer 7", "X-Plain": SECRET},
-        methods={"records/all": "recs"},
-        parameters={"records/all": {"start": "from"}},
-        transactions_by_row_id=False,
     )
 
 

@@ -20,7 +20,7 @@ import pytest
 from chainq.catalog.tables import TABLES
 from chainq.config import profiles
 from harness.pages import DEVELOPERS, INSTALLERS, PAGES, Block, Home, sections
-from harness.program import ROOT, Program, Servers
+from harness.program import ROOT, Servers
 
 SECTIONS = [blocks for page in PAGES for blocks in sections(page)]
 PLACES = {str(blocks[0]): blocks for blocks in SECTIONS}
@@ -158,24 +158,6 @@ def test_developers_commands_name_what_there_is(block: Block) -> None:
             assert (ROOT / word).exists(), (str(block), word)
     for module in re.findall(r"-m (chainq[\w.]*)", block.text):
         assert find_spec(module), module
-
-
-def test_the_profile_of_a_server_that_speaks_differently_works(server: Servers, chainq: Program) -> None:
-    """The cookbook's profile makes a server usable that fits no dialect of the name it is given."""
-    (block,) = (block for block in BLOCKS if "[profiles.renamed]" in block.text)
-    with server.own("--dialect", "aleo") as url:
-        chainq.config.parent.mkdir(parents=True)
-        chainq.config.write_text(block.text.replace("http://127.0.0.1:8545/", url))
-        for words in (
-            ["blocks", "--last", "3"],
-            ["full-blocks", "--last", "2"],
-            ["transactions", "12345"],
-            ["program-transactions", "credits.aleo", "transfer_public", "--limit", "2"],
-            ["address-transactions", "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd", "--end", "9K"],
-        ):
-            ran = chainq(*words, "--profile", "renamed")
-            assert ran.code == 0, ran.err
-            assert ran.rows
 
 
 def test_install_and_run_prints_little(home: Home) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chainq import tuning
-from chainq.catalog.dialects import DIALECTS, Names
+from chainq.catalog.dialects import DIALECTS
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.registry import Reply
@@ -127,8 +127,7 @@ def told(diagnosis: Diagnosis, usual: dict[str, str]) -> tuple[str, dict[str, st
     other = [f"  {name}: {line}\n" for name, line in lines.items() if usual.get(name) != line]
     if len(lines) > 1:
         other += [f"  no {name}\n" for name in usual if name not in lines]
-    names = {name: given for name, given in diagnosis.names._asdict().items() if given}
-    return f"  dialect {diagnosis.dialect}, names {names}, calls {diagnosis.calls}\n{''.join(other)}", lines
+    return f"  dialect {diagnosis.dialect}, calls {diagnosis.calls}\n{''.join(other)}", lines
 
 
 def test_servers(golden: Callable[[Path, str], None]) -> None:
@@ -149,10 +148,7 @@ def test_servers(golden: Callable[[Path, str], None]) -> None:
     for url in ("http://[::1]:1/", "http://service.example/", "https://me:pw@service.example/x?key=k", "demo:"):
         diagnosis = examined(Odd(), url)
         record += f"at {diagnosis.url}\n{told(diagnosis, usual)[0]}"
-    profile = Names({"records/all": "recs"})
-    diagnosis = examined(renamed({"recs": "records/all", "records/all": "nothing"}), names=profile)
-    assert diagnosis.names == profile
-    golden(RECORD, f"{record}names of a profile\n{told(diagnosis, usual)[0]}")
+    golden(RECORD, record)
 
 
 @pytest.mark.parametrize("seed", some(range(5), 0, 1))
@@ -183,7 +179,7 @@ def test_a_server_that_is_not_there_is_a_finding() -> None:
             """There is nothing to close."""
 
     with Prober(ServiceOptions(URL), transport=Away()) as prober:
-        diagnosis = diagnose(prober, URL, DIALECTS["chain"], Names(), NOW)
+        diagnosis = diagnose(prober, URL, DIALECTS["chain"], NOW)
     assert [(check.name, check.finding) for check in diagnosis.checks] == [("connection", "not reachable")]
 
 
@@ -199,7 +195,7 @@ def test_a_window_with_many_rows_takes_linear_time() -> None:
                 return outcome
 
         with Many(ServiceOptions("http://127.0.0.1:1/")) as prober:
-            window, _, check = PaginationProber(MethodProber(prober, DIALECTS["chain"], Names()), count).find_window()
+            window, _, check = PaginationProber(MethodProber(prober, DIALECTS["chain"]), count).find_window()
         assert (window.busiest, len(window.rows), check.ok) == (77, count + 1, True)
 
     assert linear(steps(lambda: find(2_000)), steps(lambda: find(4_000)))

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chainq.catalog.dialects import NO_NAMES
 from chainq.catalog.methods import BY_COMMAND
 from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
@@ -35,7 +34,7 @@ def test_threads_that_meet_an_unknown_name_all_get_full_blocks(monkeypatch: pyte
 
     transport = DemoTransport(Aleo(Chain(tip=1000), dialect="aleo"))
     with Connection(ServiceOptions(URL), transport=transport) as connection, ThreadPoolExecutor(4) as pool:
-        dialect = ServiceDialect("auto", NO_NAMES, connection, URL)
+        dialect = ServiceDialect("auto", connection, URL)
         access = Calls(connection, dialect, ServiceOptions(URL), print, print, set())
         witness = Witness(access, BY_COMMAND["records"])
 

@@ -24,7 +24,6 @@ from harness.attempts import attempt
 from harness.model import KINDS, NARROW
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Canned, canned
-from harness.terminals import shown
 from harness.wrong import WRONG
 
 HERE = Path(__file__).parent
@@ -146,7 +145,7 @@ def _run(words: list[str], chainq: Program, server: Servers) -> tuple[Ran, list[
 
         words = [meant(word) for word in words[program + 1 :]]
         if columns:
-            return Ran(0, shown(chainq, *words, columns=int(columns), url=None, **env).encode(), ""), seen
+            return Ran(0, chainq.shown(*words, columns=int(columns), url=None, **env).encode(), ""), seen
         return chainq(*words, env=env, stdin=stdin), seen
 
 

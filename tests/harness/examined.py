@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from chainq.catalog.dialects import DIALECTS, Names
+from chainq.catalog.dialects import DIALECTS
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.registry import Reply
@@ -48,11 +48,11 @@ class Odd(Service):
         return reply._replace(body=json.dumps(mended, separators=(",", ":")).encode())
 
 
-def examined(service: Service, url: str = URL, stated: str = "chain", names: Names | None = None) -> Diagnosis:
+def examined(service: Service, url: str = URL, stated: str = "chain") -> Diagnosis:
     """What doctor says of a service; the promise of few calls is checked for every one."""
     reports: list[Report] = []
     with Prober(ServiceOptions("http://demo.invalid/"), reports.append, DemoTransport(service)) as prober:
-        diagnosis = diagnose(prober, url, DIALECTS[stated], names or Names(), NOW)
+        diagnosis = diagnose(prober, url, DIALECTS[stated], NOW)
     assert diagnosis.calls == len(reports) <= MAX_CALLS < 40
     return diagnosis
 

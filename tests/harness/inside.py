@@ -2,10 +2,11 @@
 
 What a run finds in its process is lent to it and taken back: the variables, the working folder, descriptors 0 to 2 and
 Python's streams over them. So there is one run at a time, in the main thread. What only a process of its own has is
-left out: signals, which `cli.main.main` installs, a time to end (`--deadline`), a terminal.
+left out: signals, which `cli.main.main` installs, a time to end (`--deadline`), a terminal to type on.
 """
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -13,7 +14,10 @@ import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from fcntl import ioctl
 from pathlib import Path
+from struct import pack
+from termios import TIOCSWINSZ
 from types import FrameType, SimpleNamespace
 from typing import Any, BinaryIO, NoReturn
 from unittest.mock import patch
@@ -29,16 +33,20 @@ _MODES = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
 def run(
-    arguments: Sequence[str], env: Mapping[str, str], folder: Path, stdin: bytes | None = None
+    arguments: Sequence[str],
+    env: Mapping[str, str],
+    folder: Path,
+    stdin: bytes | None = None,
+    columns: int | None = None,
 ) -> tuple[int, bytes, bytes]:
     """Run the program to its end: its exit code, or the negative number of a signal, and what it wrote to both streams.
 
-    `stdin` None is one that is at its end. A run that takes longer than LONGEST fails the test, which
-    names the command.
+    `stdin` None is one that is at its end. With `columns`, stdout is a terminal of that width. A run that takes longer
+    than LONGEST fails the test, which names the command.
     """
     with (
         _pipe(b"" if stdin is None else stdin) as source,
-        _caught() as out,
+        _caught(columns) as out,
         _caught() as err,
         _lent(env, folder, (source, out.descriptor, err.descriptor)),
         _limited(arguments),
@@ -153,17 +161,20 @@ def _connected() -> tuple[BinaryIO, BinaryIO]:
 
 
 class _Caught:
-    """A pipe that is read while a run writes to it."""
+    """A pipe, or a terminal, that is read while a run writes to it."""
 
-    def __init__(self) -> None:
-        self._reading, self.descriptor = os.pipe()
+    def __init__(self, columns: int | None) -> None:
+        self._reading, self.descriptor = os.pipe() if columns is None else pty.openpty()
+        if columns is not None:
+            ioctl(self.descriptor, TIOCSWINSZ, pack("HHHH", 40, columns, 0, 0))
         self._parts: list[bytes] = []
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
-        while part := os.read(self._reading, 1 << 16):
-            self._parts.append(part)
+        with suppress(OSError):  # how Linux says that a terminal is closed
+            while part := os.read(self._reading, 1 << 16):
+                self._parts.append(part)
 
     def close(self) -> None:
         os.close(self.descriptor)
@@ -177,8 +188,8 @@ class _Caught:
 
 
 @contextmanager
-def _caught() -> Iterator[_Caught]:
-    caught = _Caught()
+def _caught(columns: int | None = None) -> Iterator[_Caught]:
+    caught = _Caught(columns)
     try:
         yield caught
     finally:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -118,6 +119,13 @@ class Program:
         process = self.start(*args, url=url, env=env, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE)
         return finish(process, stdin)
 
+    def shown(self, *args: str, columns: int = 100, url: str | None = "demo:", **env: str) -> str:
+        """Run the program on a terminal of that many columns: what it shows, its stderr left out."""
+        line, environment = self.line(*args, url=url), self.environment({"TERM": "xterm", **env})
+        code, out, err = inside.run(line, environment, self.home, columns=columns)
+        assert code == 0, err
+        return out.decode().replace("\r\n", "\n")
+
 
 def finish(process: subprocess.Popen[bytes], stdin: bytes | None = None) -> Ran:
     """Read all that a started run still says, and wait for its end."""
@@ -215,12 +223,16 @@ def serving(service: Service, *released: threading.Event) -> Iterator[str]:
 
 @contextmanager
 def running(server: ThreadingHTTPServer | http_server.DemoServer) -> Iterator[None]:
-    """Serve in a thread until the end of the block."""
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    """Serve in a thread until the end of the block. Nothing is polled: a hundred servers would take a core."""
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": None}, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        server.shutdown()
+        stopping = threading.Thread(target=server.shutdown)
+        stopping.start()
+        while stopping.is_alive():
+            socket.create_connection(server.socket.getsockname()[:2]).close()  # which wakes the server
+            stopping.join(0.05)
         thread.join(LONGEST)
         server.server_close()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 uvicorn = pytest.importorskip("uvicorn")
-from chainq.lake import http  # noqa: E402  # after the package that may be missing
+from chainq.lake import service  # noqa: E402  # after the package that may be missing
 
 
 async def _app(_: Any, receive: Any, send: Any) -> None:
@@ -28,10 +28,10 @@ async def _app(_: Any, receive: Any, send: Any) -> None:
 )
 def test_a_request_has_a_time(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     """A connection that has not sent one by then ends, also in the middle of its next one."""
-    monkeypatch.setattr(http, "SECONDS", 0.05)
+    monkeypatch.setattr(service, "SECONDS", 0.05)
 
     async def talk() -> bytes:
-        config = uvicorn.Config(_app, http=http._protocol(), ws="none", lifespan="off", timeout_keep_alive=1000)
+        config = uvicorn.Config(_app, http=service._protocol(), ws="none", lifespan="off", timeout_keep_alive=1000)
         config.load()
         state = uvicorn.server.ServerState()
         listening = await asyncio.get_running_loop().create_server(

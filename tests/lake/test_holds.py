@@ -41,15 +41,15 @@ def refusal(wait: float | None, method: str = "m") -> Report:
 
 def test_the_others_wait_longer_than_the_worker_that_was_refused(heard: Heard) -> None:
     """So its next call tells whether the service gives way; a second refusal is news again."""
-    assert heard(refusal(2.0), 100.0) == Hold("m", 2.0 + LONGER)
-    assert heard(refusal(4.0), 102.0) == Hold("m", 4.0 + LONGER)
+    assert heard(refusal(2.0), 100.0) == ("m", 2.0 + LONGER)
+    assert heard(refusal(4.0), 102.0) == ("m", 4.0 + LONGER)
 
 
 def test_refusals_of_calls_under_way_are_no_news(heard: Heard) -> None:
     """All workers are told already; another method is another matter."""
     assert heard(refusal(2.0), 100.0)
     assert heard(refusal(1.5), 100.5) is None
-    assert heard(refusal(2.0, "other"), 100.5) == Hold("other", 2.0 + LONGER)
+    assert heard(refusal(2.0, "other"), 100.5) == ("other", 2.0 + LONGER)
 
 
 def test_other_reports_hold_nothing_back(heard: Heard) -> None:

@@ -12,7 +12,7 @@ from chainq.catalog.methods import BY_COMMAND
 pyarrow = pytest.importorskip("pyarrow")
 
 from chainq.formats.arrow_rows import ArrowRows  # noqa: E402
-from chainq.lake.rows import StoredRows  # noqa: E402
+from chainq.lake.files import StoredRows  # noqa: E402
 
 RECORDS = BY_COMMAND["records"]
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6) | st.sampled_from(['"', "\\", "\n", "\x7f", "ä", ""])

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from chainq.catalog.tables import TABLES
-from chainq.lake.writer import SCHEMAS
+from chainq.lake.files import SCHEMAS
 
 pyarrow = pytest.importorskip("pyarrow")
 

@@ -63,7 +63,7 @@ def test_so_many_runs_end_in_the_truth(kind: str) -> None:
 @given(seed=st.integers(0, 10**9))
 def test_a_run_never_ends_in_other_rows(kind: str, seed: int) -> None:
     """Every kind of server, alone and in pairs, on dense, sparse and bursty chains, forward and in reverse."""
-    assert attempt(seed, kind, rows=ROWS, partitions=seed % 4 == 0)[0] in ENDS
+    assert attempt(seed, kind, rows=1000 if seed % 4 else ROWS, partitions=seed % 3 == 0)[0] in ENDS
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -224,7 +224,7 @@ SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 ro
     ("shape", "reverse"),
     some(
         product(SHAPES, (False, True)),
-        *(("even", False), ("bursty", True), ("one height of 25,000 rows", False)),
+        *(("bursty", True), ("one height of 25,000 rows", False)),
         several=True,
     ),
 )

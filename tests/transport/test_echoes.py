@@ -13,7 +13,7 @@ import pytest
 from pytest_httpx import HTTPXMock
 
 from chainq import Client
-from chainq.catalog.dialects import DIALECTS, Names
+from chainq.catalog.dialects import DIALECTS
 from chainq.doctor.diagnosis import diagnose
 from chainq.doctor.prober import Prober
 from chainq.errors import ChainqError
@@ -72,7 +72,7 @@ def all_said(url: str) -> str:
         except ChainqError as error:
             said.append(str(error))
     with Prober(options, reports.append) as prober:
-        for check in diagnose(prober, url, DIALECTS["chain"], Names(), 0).checks:
+        for check in diagnose(prober, url, DIALECTS["chain"], 0).checks:
             said += [check.finding, check.meaning, str(check.fault)]
     return "\n".join([*said, *(report.outcome for report in reports)])
 

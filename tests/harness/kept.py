@@ -1,0 +1,146 @@
+"""What many tests compute again from the same input, and each process needs to compute only once.
+
+Rows of the sample chain, which every service of the tests makes anew, hashes of its blocks, and who owns its records.
+They are what the package itself makes, once for all chains with the same values.
+"""
+
+import hashlib
+import marshal
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import Any
+
+import orjson
+import typer.main
+
+from chainq.demo.chain import Chain
+from chainq.demo.faults import NO_FAULTS, Memory
+from chainq.demo.layout import Tally
+from chainq.demo.results import Ask, Item, Results
+from chainq.hashes import formulas
+from chainq.wallet.ownership import Matcher
+
+Rows = Callable[[int, Sequence[int]], list[Any]]
+LISTS = ("records", "ownership", "transitions", "transactions")
+HASHES = (
+    "block_hash",
+    "transactions_root",
+    "ratifications_root",
+    "subdag_root",
+    "batch_id",
+    "transition_id",
+    "value_id",
+)
+LARGEST = 30_000  # rows of a height that are kept
+
+_list, _block = Results._list, Results._block
+_begin, _owners = Matcher.__init__, Matcher._owners
+_known: dict[Any, list[int]] = {}
+
+
+class _Values:
+    """The values of a chain: equal for chains that have the same rows."""
+
+    def __init__(self, results: Results) -> None:
+        self.results, chain = results, results._chain
+        marks = (*chain.planted.items(), *chain.tags.items(), *chain._sides)
+        self._key = (type(chain), chain.genesis, chain._again, chain.layout, marks)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Values) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+def _values(results: Results) -> _Values | None:
+    """Return the values of a chain; None for one whose rows also depend on something else."""
+    if type(results._chain) is not Chain:
+        return None
+    if "values" not in vars(results):
+        vars(results)["values"] = _Values(results)
+    found: _Values = vars(results)["values"]
+    return found
+
+
+@lru_cache(maxsize=8192)
+def _blocks(values: _Values, handler: str, height: int) -> bytes:
+    return orjson.dumps(_block(values.results, handler, height))
+
+
+@lru_cache(maxsize=8192)
+def _rows(values: _Values, handler: str, height: int, count: int) -> list[bytes]:
+    ask = Ask(handler, height, height + 1, height, 0, values.results, NO_FAULTS, Memory())
+    _, rows = _list(values.results, ask)
+    return list(map(orjson.dumps, rows(height, range(count))))
+
+
+def _item(height: int, row: Any, position: int = 0) -> Item:
+    return Item(height, position, row if isinstance(row, bytes) else orjson.dumps(row))
+
+
+def _kept_block(results: Results, handler: str, height: int) -> Any:
+    values = _values(results)
+    return _blocks(values, handler, height) if values else _block(results, handler, height)
+
+
+def _kept_list(results: Results, ask: Ask) -> tuple[Tally, Rows]:
+    tally, rows = _list(results, ask)
+    values = _values(results)
+    if values is None or ask.handler not in LISTS:
+        return tally, rows
+
+    def kept(height: int, positions: Sequence[int]) -> list[Any]:
+        count = tally.count(height)
+        if count > LARGEST:
+            return rows(height, positions)
+        every = _rows(values, ask.handler, height, count)
+        return [every[position] for position in positions]
+
+    return tally, kept
+
+
+def _kept_hash(function: Callable[..., int]) -> Callable[..., int]:
+    known: dict[bytes, int] = {}
+
+    @wraps(function)
+    def hashed(*args: Any) -> int:
+        try:
+            key = marshal.dumps(args, 2)  # without references, which equal values need not share
+        except ValueError:  # a field element, whose text says it all
+            key = repr((*map(str, args),)).encode()
+        if key not in known:
+            known[key] = function(*args)
+        return known[key]
+
+    return hashed
+
+
+def _kept_begin(matcher: Any, view_keys: Sequence[str]) -> None:
+    _begin(matcher, view_keys)
+    matcher.of = tuple(view_keys)
+
+
+def _kept_owners(matcher: Any, row: Any) -> list[int]:
+    values = (matcher.of, row.nonce_x, row.nonce_y, row.owner_x)
+    if any(isinstance(value, list | dict) for value in values):  # made up, and refused
+        return list(_owners(matcher, row))
+    if values not in _known:
+        _known[values] = list(_owners(matcher, row))
+    return _known[values]
+
+
+def keep() -> None:
+    """Keep rows, hashes, owners and commands from now on, in this process."""
+    replaced: list[tuple[Any, str, Any]] = [
+        (Results, "_list", _kept_list),
+        (Results, "_block", _kept_block),
+        (Results, "_item", staticmethod(_item)),
+        (Matcher, "__init__", _kept_begin),
+        (Matcher, "_owners", _kept_owners),
+        (typer.main, "get_command", lru_cache(typer.main.get_command)),
+        (hashlib, "scrypt", lru_cache(hashlib.scrypt)),  # 60 ms for each run with a checkpoint and a key
+        *((formulas, name, _kept_hash(getattr(formulas, name))) for name in HASHES),
+    ]
+    for owner, name, value in replaced:
+        setattr(owner, name, value)
