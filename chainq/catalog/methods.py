@@ -137,11 +137,6 @@ class Method(NamedTuple):
         return (self.ranged and self.param(Role.ADDRESS) is None) or self.command == "block"
 
     @property
-    def filtered(self) -> bool:
-        """Return whether the command can leave rows out by a condition."""
-        return bool(self.condition)
-
-    @property
     def called(self) -> tuple[tuple[str, str], ...]:
         """Return the paths of the program and the function of each kind of call that rows have."""
         return (self.program, self.function), *([(f"{self.fee}.program", f"{self.fee}.function")] if self.fee else [])

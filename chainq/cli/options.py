@@ -181,7 +181,7 @@ class RangedOptions(Group, of=lambda method: method.ranged, heading=RANGE):
     reverse: bool = switch("Highest heights first.", common=True)
 
 
-class LimitOptions(Group, of=lambda method: method.ranged or method.sized or method.filtered, heading=RANGE):
+class LimitOptions(Group, of=lambda method: method.ranged or method.sized or bool(method.condition), heading=RANGE):
     """How many rows."""
 
     limit: int | None = option("N", "Stop after N rows.", least=0, common=True)
@@ -215,7 +215,7 @@ class CallFilterOptions(Group, of=lambda method: bool(method.program), heading=F
     of_function: list[str] | None = option("NAME", "Rows of these functions.", names="--function", common=True)
 
 
-class FilterOptions(Group, of=lambda method: method.filtered, heading=FILTER):
+class FilterOptions(Group, of=lambda method: bool(method.condition), heading=FILTER):
     """Which rows, by any field."""
 
     where: list[str] | None = option(

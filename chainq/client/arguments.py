@@ -64,7 +64,7 @@ def range_query(
     request. Raises UsageError, and TypeError for an unknown option.
     """
     method = BY_COMMAND[command or caller.replace("_", "-")]
-    filtered = method.filtered and not command
+    filtered = method.condition and not command
     known = RangeOptions if not filtered else CallOptions if method.program else WhereOptions
     check_names(caller, options, known.__annotations__)
     heights = (parsed(str, value) for value in (start, end, options.get("last")))

@@ -7,10 +7,9 @@ secrets: no message repeats one.
 import os
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -39,12 +38,11 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="k
     lake: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """The configuration file: its path, its profiles in their order, and the name of the default one."""
 
     path: Path
-    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    profiles: Mapping[str, Profile] = {}
     default: str | None = None
 
 

@@ -87,24 +87,23 @@ class Bodies:
     def _transition(self, height: int, index: int, number: int, call: Call) -> Row:
         chain, function = self._chain, call.function
         word = chain.transition_word(height, index, number)
-        inputs, outputs = [], []
-        public: list[str] = []
+        inputs = []
         for position, kind in enumerate(function.inputs):
             value = None
             if kind == "address":
                 value = chain.addresses[address_of(chain.layout, height, index, number, call)]
             elif kind == "u64" and function.name.startswith("fee_"):
-                value = _fee(word, priority=len(public) == 1)
+                value = _fee(word, priority="u64" in function.inputs[:position])
             inputs.append(_input(kind, word, position, value))
             if kind == "record" and (tag := chain.tags.get((height, index, number, position))):
                 inputs[-1]["tag"] = tag
-            if inputs[-1]["type"] == "public":
-                public.append(inputs[-1]["value"])
-        for position, kind in enumerate(function.outputs):
-            if kind == "record":
-                outputs.append(self._record(height, index, number, position, word))
-            else:
-                outputs.append(_output(kind, word, position, _future(function, public) if kind == "future" else None))
+        future = _future(function, [one["value"] for one in inputs if one["type"] == "public"])
+        outputs = [
+            self._record(height, index, number, position, word)
+            if kind == "record"
+            else _output(kind, word, position, future if kind == "future" else None)
+            for position, kind in enumerate(function.outputs)
+        ]
         if height >= chain.dynamic_from:
             _make_dynamic([*inputs, *outputs], word)
         row = {
@@ -122,9 +121,8 @@ class Bodies:
 
     def _record(self, height: int, index: int, number: int, position: int, word: int) -> Row:
         """Return an output that is a record; a planted record has its own commitment and sender."""
-        rank = self._chain.layout.plan(height).ranks.get((index, number, position))
-        if rank is None:  # from a rejected transaction: not a record of the chain
-            return _output("record", word, position, ids.RECORD.text(self._chain.word(height, 5, position)))
+        # A rejected transaction makes no record of the chain; what stands for it is not shown.
+        rank = self._chain.layout.plan(height).ranks.get((index, number, position), 0)
         record = self._chain.records.before(height) + rank
         output = _output("record", word, position, self._chain.record_text(height, record))
         owned = self._chain.planted.get(record)
@@ -157,10 +155,9 @@ class Bodies:
 
     def _header(self, height: int, summary: Row) -> Row:
         metadata: Row = {"network": NETWORK, "round": int(summary["round"]), "height": height}
-        names = ("cumulative_weight", "cumulative_proof_target", "coinbase_target", "proof_target")
-        for name in (*names, "last_coinbase_target", "last_coinbase_timestamp", "timestamp"):
-            if name in summary:
-                metadata[name] = int(summary[name])
+        names: tuple[str, ...] = ("cumulative_weight", "cumulative_proof_target", "coinbase_target", "proof_target")
+        names += ("last_coinbase_target", "last_coinbase_timestamp", "timestamp")
+        metadata |= {name: int(summary[name]) for name in names if name in summary}
         if height in self._chain.bare_era:
             metadata["total_supply_in_microcredits"] = int(summary["total_supply_in_microcredits"])
         return {**{name: text for name, text in summary.items() if name.endswith("_root")}, "metadata": metadata}

@@ -5,6 +5,7 @@ large sources, deployments, rejected transactions.
 """
 
 from functools import lru_cache
+from itertools import count
 
 from chainq.demo.ids import mix
 from chainq.demo.layout import BlockPlan, Call, Function, Layout, Stretch, TransactionPlan
@@ -53,40 +54,31 @@ PROGRAMS: dict[str, dict[str, Function]] = {
 """Program ID -> function name -> Function."""
 
 _LONG = {"wide_library.aleo": 100_000}
-
-
-def _line(what: str, register: int, kind: str) -> str:
-    if kind == "private":
-        return f"    {what} r{register} as u64.private;\n"
-    if kind == "future":
-        return f"    {what} r{register} as future;\n"
-    if kind in ("record", "external_record"):
-        return f"    {what} r{register} as note.{kind};\n"
-    return f"    {what} r{register} as {kind}.public;\n"
+_TYPES = {"private": "u64.private", "future": "future"}
+_TYPES |= {kind: f"note.{kind}" for kind in ("record", "external_record")}
 
 
 @lru_cache
 def source(program: str) -> str:
     """Return the source text of a program, with line breaks: a few hundred bytes to 1.5 KB (`wide_library.aleo`: over
     100 KB)."""
-    parts = [f"program {program};\n\nmapping account:\n    key as address.public;\n    value as u64.public;\n"]
-    if program in PROGRAMS and any(f.records for f in PROGRAMS[program].values()):
-        parts.append("\nrecord note:\n    owner as address.private;\n    amount as u64.private;\n")
-    for function in PROGRAMS.get(program, {}).values():
-        lines = [_line("input", i, kind) for i, kind in enumerate(function.inputs)]
-        after = len(function.inputs)
-        lines += [_line("output", after + i, kind) for i, kind in enumerate(function.outputs)]
-        parts.append(f"\nfunction {function.name}:\n" + "".join(lines))
-    size = sum(map(len, parts))
-    number = 0
-    while size < _LONG.get(program, 0):
-        parts.append(
+    functions = PROGRAMS.get(program, {}).values()
+    text = f"program {program};\n\nmapping account:\n    key as address.public;\n    value as u64.public;\n"
+    if any(function.records for function in functions):
+        text += "\nrecord note:\n    owner as address.private;\n    amount as u64.private;\n"
+    for function in functions:
+        text += f"\nfunction {function.name}:\n"
+        for number, kind in enumerate(function.inputs + function.outputs):
+            what = "input" if number < len(function.inputs) else "output"
+            text += f"    {what} r{number} as {_TYPES.get(kind, f'{kind}.public')};\n"
+    for number in count():
+        if len(text) >= _LONG.get(program, 0):
+            break
+        text += (
             f"\nclosure step_{number}:\n    input r0 as u64;\n    input r1 as u64;\n    add.w r0 {number}u64 into r2;\n"
             "    xor r1 r2 into r3;\n    output r3 as u64;\n"
         )
-        size += len(parts[-1])
-        number += 1
-    return "".join(parts)
+    return text
 
 
 # --- which of them are called at which heights

@@ -12,8 +12,7 @@ from itertools import groupby
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
-from chainq.formats.cells import ID_WIDTH, RIGHT, Cell, cell_of, headers, plain
-from chainq.formats.drawing import beside, encoded, total
+from chainq.formats.cells import ID_WIDTH, RIGHT, Cell, beside, cell_of, encoded, headers, plain, total
 from chainq.formats.protocol import Output, OutputSpec
 from chainq.rows.fields import Picker
 from chainq.text.humanize import counted

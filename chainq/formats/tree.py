@@ -12,8 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
 from chainq.formats import cells
-from chainq.formats.cells import BLANK, NULL, Cell, plain
-from chainq.formats.drawing import Node
+from chainq.formats.cells import BLANK, NULL, Cell, Node, plain
 from chainq.formats.protocol import OutputSpec
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of, tree_of, unknown
 from chainq.rows.transaction import fee_of, program_of

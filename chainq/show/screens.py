@@ -12,8 +12,7 @@ from itertools import groupby
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.formats.cells import Cell, fee_text, id_cell, number_cell, plain, status_cell, time_cell
-from chainq.formats.drawing import Node, encoded
+from chainq.formats.cells import Cell, Node, encoded, fee_text, id_cell, number_cell, plain, status_cell, time_cell
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange

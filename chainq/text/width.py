@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import zip_longest
 
 from chainq.text.sanitize import printable
@@ -82,7 +83,10 @@ def width_is_stated() -> bool:
 
 
 def terminal_width() -> int:
-    """Return the character cells of a line of standard output: COLUMNS, or what the terminal says, or 80."""
-    from shutil import get_terminal_size
-
-    return get_terminal_size().columns
+    """Return the character cells of a line of the terminal, also if standard output is a pipe to a pager."""
+    if width_is_stated():
+        return int(os.environ["COLUMNS"])
+    for descriptor in (1, 2, 0):
+        with suppress(OSError):
+            return os.get_terminal_size(descriptor).columns or 80
+    return 80
