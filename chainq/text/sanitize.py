@@ -31,6 +31,11 @@ _MOST_SENT = 64  # requests whose secrets are kept; bounds the memory of a proce
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
 
+def encoding(start: bytes) -> str:
+    """Return the encoding of a text by its first bytes: UTF-16, as PowerShell writes it, by its byte order mark."""
+    return "utf-16" if start.startswith((b"\xff", b"\xfe")) else "utf-8-sig"
+
+
 def printable(text: str) -> str:
     r"""Return the text with every character that could act on a terminal as an escape (`\x1b`, `\u202e`)."""
     if text.isascii() and text.isprintable():
