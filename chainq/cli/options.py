@@ -18,6 +18,7 @@ from typer.models import ArgumentInfo, OptionInfo
 from chainq.catalog.methods import Method
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, TIMEOUT
 from chainq.errors import UsageError
+from chainq.text.sanitize import quoted
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
@@ -83,7 +84,7 @@ def _number(least: float, most: float | None, text: Any) -> float:
         value = float(text) if isinstance(least, float) else int(text) if text.startswith("-") else parse_height(text)
         if least <= value <= most:
             return value
-    raise BadParameter(f"expected a number from {least:g} to {most:.16g}")
+    raise BadParameter(f"{quoted(text)}, expected a number from {least:g} to {most:.16g}")
 
 
 def processes() -> Any:

@@ -86,7 +86,7 @@ def rate_limit(reply: Reply, most: int, ask: Ask) -> Reply:
             since, calls = now, 0
         ask.memory.windows[method] = since, calls + 1
     wait = ask.faults.get("retry-after", None)
-    headers = {} if wait is None else {"Retry-After": str(wait)}
+    headers = {} if wait is None else {"Retry-After": f"{wait:.0f}"}
     return reply if calls < most else Reply(429, HTML, b"Too many requests, please try again later", headers)
 
 
@@ -376,7 +376,7 @@ def byte_cap(page: Items, most: int, _: Ask) -> Items:
 
 FAULTS |= {
     "rate-window": Fault("Length of the window of rate-limit. Default: 60.", "SECONDS", HTTP),
-    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "CALLS", HTTP),
+    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "SECONDS", HTTP),
     "lag-rate": Fault("Share of the calls that lag-blocks hits. Default: all.", "SHARE", REQUEST),
     "reorg-after": Fault("Calls before reorg-at takes effect. Default: 10.", "CALLS", REQUEST),
     "cap-varies": Fault("Double the row cap of half of the calls, at random.", "", REQUEST),
