@@ -118,8 +118,10 @@ def is_data_set(text: str) -> bool:
 
 def url(text: str) -> str:
     """Check a URL: http or https with a host, `demo:`, or a data set. Return it without white space around it."""
-    if is_data_set(text) or (text := text.strip()) == "demo:":  # a file of variables may end its lines in CR LF
+    if is_data_set(text):
         return text
+    if (text := text.strip()) in ("demo:", "demo://"):  # a file of variables may end its lines in CR LF
+        return "demo:"
     try:
         parts = urlsplit(text)
         host = parts.hostname or ""

@@ -36,7 +36,10 @@ def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
         columns += (SPENT_HEIGHT, SPENT_TRANSACTION)
     if plaintext:  # last
         columns += (AMOUNT, TOKEN)
-    return ownership._replace(command=COMMAND, columns=columns, height=record.height if records else None, condition="")
+    found = ownership._replace(
+        command=COMMAND, columns=columns, height=record.height if records else None, condition=""
+    )
+    return found._replace(derived=()) if records else found  # the height of its record, which it has
 
 
 READABLE = (

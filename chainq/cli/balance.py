@@ -15,7 +15,7 @@ from chainq.cli.output import OutputSettings
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
-from chainq.errors import ChainqError, UsageError, is_lasting
+from chainq.errors import ChainqError, Shortfall, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_range, parse_start
 from chainq.heights.range import HeightRange
@@ -124,7 +124,7 @@ def _write(book: Book, start: int, addresses: Sequence[str], settings: OutputSet
         if number not in owners:
             reporter.note(f"no records of {address}{'' if owners else f'; {MISTYPED}'}")
     if start:
-        reporter.note(f"records before block {start} are not counted")
+        reporter.warn(Shortfall(f"records before block {start} are not counted"))
     if table or not totals:
         reporter.note(_as_of(book.as_of))
 

@@ -106,6 +106,8 @@ def _limit(error: Exception) -> str:
         return "too many open files; lower -j or -w, or raise the limit (ulimit -n)"
     if number == errno.EAGAIN or "start new thread" in text:
         return "no more processes or threads; lower -j or -w, or raise the limit (ulimit -u)"
+    if number == errno.ENOENT and getattr(error, "filename", None) is None:  # of os.getcwd
+        return "the current folder has been deleted; change to another one"
     return ""
 
 

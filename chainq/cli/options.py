@@ -21,6 +21,7 @@ from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, 
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import HIGHEST, parse_height
+from chainq.text.sanitize import quoted
 
 RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow", "Output", "Service"
 REQUIRED = Parameter.empty  # as a default
@@ -83,7 +84,7 @@ def _number(least: float, most: float | None, text: Any) -> float:
         value = float(text) if isinstance(least, float) else int(text) if text.startswith("-") else parse_height(text)
         if least <= value <= most:
             return value
-    raise BadParameter(f"expected a number from {least:g} to {most:.16g}")
+    raise BadParameter(f"{quoted(text)}, expected a number from {least:g} to {most:.16g}")
 
 
 def max_age(text: str) -> float:

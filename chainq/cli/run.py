@@ -19,7 +19,7 @@ from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
 from chainq.defaults import DEFAULT_LAST
-from chainq.errors import NotFoundError, Shortfall, UsageError
+from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError
 from chainq.fetching.blocks import check_age
 from chainq.fetching.calls import PUBLISHED
 from chainq.fetching.lookups import with_height
@@ -135,7 +135,7 @@ class _Run:
             except (PipeClosed, UsageError):  # these and the last leave nothing to resume
                 raise
             except BaseException as error:
-                if rest := self._rest(again=getattr(error, "again", True)):
+                if rest := self._rest(error):
                     error.add_note(rest)
                 raise
 
@@ -204,11 +204,12 @@ class _Run:
         with signals_deferred():
             writer.close()
 
-    def _rest(self, *, again: bool) -> str:
+    def _rest(self, error: BaseException) -> str:
         """Return how to get the rows that are left; empty if none is written, and the same command fails again."""
-        settings, reading = self.settings, self.reading
+        settings, reading, again = self.settings, self.reading, getattr(error, "again", True)
         if settings.file is not None:
-            return settings.unchanged
+            more = again and settings.unchanged and isinstance(error, ChainqError) and not error.hint
+            return settings.unchanged + ("; run the command again" if more else "")
         if self.query.single or not (again or reading.begun):
             return ""
         if not settings.can.endless:

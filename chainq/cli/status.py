@@ -184,22 +184,25 @@ def _missing(status: Status) -> str:
     return f"missing {listed([HeightRange(*edges) for edges in status.missing], SHOWN)}"
 
 
+def _stale(status: Status, limit: float) -> str:
+    """Return why the last success is not one within `limit` seconds, empty if it is."""
+    age = status.age
+    if age is None:
+        first = "its first run is in progress" if status.running and not status.failure else NONE_YET
+        return "" if status.missing else first
+    if age < -tuning.AHEAD:
+        return f"the last success is {duration(-age)} in the future"
+    if age > limit:
+        what = "newest file was written" if status.running is None else "last success was"
+        return f"the {what} {duration(age)} ago, longer than --max-age {format_age(limit)}"
+    return f"the last run failed for good: {status.error}" if status.lasting else ""
+
+
 def _fault(status: Status, limit: float | None) -> ChainqError | None:
     """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one; None
     for neither."""
-    name, age, why = f"{status.target}: {status.command}", status.age, ""
-    if limit is None:
-        pass
-    elif age is None and not status.missing:
-        why = "its first run is in progress" if status.running and not status.failure else NONE_YET
-    elif age is not None and age < -tuning.AHEAD:
-        why = f"the last success is {duration(-age)} in the future"
-    elif age is not None and age > limit:
-        what = "newest file was written" if status.running is None else "last success was"
-        why = f"the {what} {duration(age)} ago, longer than --max-age {format_age(limit)}"
-    elif status.lasting:
-        why = f"the last run failed for good: {status.error}"
-    if why:
+    name = f"{status.target}: {status.command}"
+    if limit is not None and (why := _stale(status, limit)):
         return StaleError(f"{name}: {why}")
     if not status.missing:
         return None

@@ -3,6 +3,7 @@
 import os
 import select
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TypeVar
@@ -11,10 +12,11 @@ import msgspec
 
 from chainq.errors import UsageError
 from chainq.query import STDIN
+from chainq.text.sanitize import encoding
 
 T = TypeVar("T")
 STDIN_WAIT = 0.1  # seconds between two looks at results that have arrived
-LONGEST_LINE = 64 * 2**20  # bytes; a full block as jsonl has up to 12 MB
+LONGEST_LINE = 64 * 2**20  # characters; a full block as jsonl has up to 12 MB
 
 
 def check_open() -> None:
@@ -31,12 +33,15 @@ def is_terminal() -> bool:
 
 
 def everything() -> str:
-    """Return all of standard input; bytes that are not UTF-8 become lone surrogates. Raises UsageError."""
+    """Return all of standard input. Raises UsageError."""
     check_open()
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape")
+        sent = sys.stdin.buffer.read()
+        return sent.decode(encoding(sent))
     except OSError as error:
         raise UsageError(f"cannot read standard input: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"standard input is not valid {error.encoding.upper()}") from None
 
 
 def expanded(words: Iterable[T], read: Callable[[str], T]) -> Iterator[T | None]:
@@ -61,8 +66,8 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
     Raises UsageError; one that `read` raises gets the number of the line.
     """
     check_open()
-    number, sent = 0, b"\n"
-    unfinished: list[bytes] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
+    number, sent, decoder = 0, b"\n", None
+    unfinished: list[str] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
     while sent:
         try:
             if not select.select([0], [], [], STDIN_WAIT)[0]:
@@ -71,16 +76,17 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
             sent = os.read(0, 65536)
         except OSError as error:
             raise UsageError(f"cannot read standard input: {error.strerror}") from None
-        unfinished.append(sent)
+        decoder = decoder or getincrementaldecoder(encoding(sent))("replace")
+        unfinished.append(decoder.decode(sent, final=not sent))
         if sum(map(len, unfinished)) > LONGEST_LINE:
             raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MiB")
-        if sent and b"\n" not in sent:
+        if sent and "\n" not in unfinished[-1]:
             continue
-        *ended, rest = b"".join(unfinished).split(b"\n")
+        *ended, rest = "".join(unfinished).split("\n")
         unfinished = [rest]
         for line in ended if sent else (*ended, rest):
             number += 1
-            if word := _unquoted(line.decode("utf-8-sig", "replace").strip()):
+            if word := _unquoted(line.lstrip("\ufeff").strip()):
                 try:
                     found = read(word)
                 except UsageError as error:

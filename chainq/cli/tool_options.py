@@ -243,7 +243,7 @@ class VerifyCommand(
 class PartialOptions(Group):
     """What `sql` makes of an export with gaps."""
 
-    partial: bool = switch("Query an export although heights are missing.", common=True)
+    partial: bool = switch("Query an export although heights are missing or damaged.", common=True)
 
 
 class SqlOptions(

@@ -20,7 +20,7 @@ from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url, quoted
-from chainq.text.width import ENDLESS, GAP, LEAST, aligned, terminal_width, wrap
+from chainq.text.width import ENDLESS, GAP, LEAST, aligned, terminal_width, width_of, wrap
 from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def rpc(given: "RpcOptions") -> None:
 
 
 def profiles(given: "ReportOptions") -> None:
-    """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError."""
+    """Print the profiles in config.toml as a table or a JSON array; of headers only the names. Raises UsageError,
+    also after them if none of them is the default one."""
     settings = configured.read()
     if hidden := configured.hidden(settings):
         Reporter().warn(hidden)
@@ -73,9 +74,13 @@ def profiles(given: "ReportOptions") -> None:
             (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
             for name, url, dialect, headers, default in found
         ]
-        write("".join(f"{line}\n" for line in aligned([keys, *lines])))
+        shown = aligned([keys, *lines])
+        if on_terminal(None) and max(map(width_of, shown)) > terminal_width():  # upright; a URL is never broken
+            shown = [text for line in lines for text in (*aligned([*zip(keys, line, strict=True)]), "")][:-1]
+        write("".join(f"{line}\n" for line in shown))
     else:
         Reporter().warn(f"no profiles in {settings.path}")
+    configured.check_default(settings)
 
 
 def list_columns(command: str) -> None:

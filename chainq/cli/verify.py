@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chainq.verify.run import Second
 
 REPAIR = "if the export is at fault, remove the files that --columns file lists, if any, and export again"
+REWRITE = "if the file is at fault, run the command that wrote it again"
 LISTS = 64  # lists of transactions of a service that are compared without --sample or --full
 
 
@@ -192,7 +193,7 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
         files = ExportFiles(word, given.max_memory)
     if hashes is not None:
         hashes.need(files.columns())
-    opens, hint = files.opens(compared=compared), "" if single else REPAIR
+    opens, hint = files.opens(compared=compared), REWRITE if single else REPAIR
     if service is None:
         return Plan(files.heights, files.windows(), Check(), " with each other", opens, hint=hint)
     both = _within_tip(service, files.heights, reporter)

@@ -17,7 +17,7 @@ from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS
 from chainq.config.values import from_environment, header
 from chainq.errors import UsageError
-from chainq.text.sanitize import quoted
+from chainq.text.sanitize import encoding, quoted
 
 _Number = Annotated[float, msgspec.Meta(ge=1e-6, le=1e6)]
 
@@ -74,7 +74,7 @@ def read() -> Settings:
 def parse(text: bytes, path: Path) -> Settings:
     """Return the settings in the text of a configuration file. Raises UsageError with `path` and the key."""
     try:
-        content = tomllib.loads(text.decode("utf-8-sig"))
+        content = tomllib.loads(text.decode(encoding(text)))
     except (ValueError, RecursionError) as error:  # the first also for integers of more digits than Python converts
         raise UsageError(f"{path} is not valid TOML: {str(error).partition(';')[0]}") from None
     at = "top level"
@@ -86,16 +86,22 @@ def parse(text: bytes, path: Path) -> Settings:
     except (msgspec.ValidationError, UsageError) as error:  # neither repeats a value that may be a secret
         said = str(error).replace("Object contains unknown field", "unknown key")
         raise UsageError(f"{path}: {at}: {said}") from None
-    default = file.default_profile
-    if default is not None and default not in profiles:
-        raise UsageError(f"{path}: default-profile: no profile {quoted(default)}", _there(profiles))
-    return Settings(path, profiles, default)
+    return Settings(path, profiles, file.default_profile)
+
+
+def check_default(settings: Settings) -> None:
+    """Raise UsageError if there is no profile of the name of the default one."""
+    if settings.default is not None and settings.default not in settings.profiles:
+        what = f"{settings.path}: default-profile: no profile {quoted(settings.default)}"
+        raise UsageError(what, _there(settings.profiles))
 
 
 def profile(name: str | None, settings: Settings) -> Profile:
     """Return the profile of that name, or the default one, with its headers read from the environment; an empty one if
     there is neither. Raises UsageError."""
-    name = name or settings.default
+    if not name:
+        check_default(settings)
+        name = settings.default
     if name is None:
         return Profile()
     if name not in settings.profiles:
@@ -111,7 +117,7 @@ def profile(name: str | None, settings: Settings) -> Profile:
 
 def hidden(settings: Settings) -> str:
     """Return that the environment hides the default profile, and how to use it; empty if commands use it."""
-    name = settings.default
+    name = settings.default if settings.default in settings.profiles else None
     for variable in ("CHAINQ_PROFILE", "CHAINQ_URL"):
         value = os.environ.get(variable)
         if name is not None and value and value not in (name, settings.profiles[name].url):

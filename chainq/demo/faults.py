@@ -82,7 +82,7 @@ def rate_limit(reply: Reply, most: int, ask: Ask) -> Reply:
             since, calls = now, 0
         ask.memory.windows[method] = since, calls + 1
     wait = ask.faults.get("retry-after", None)
-    headers = {} if wait is None else {"Retry-After": str(wait)}
+    headers = {} if wait is None else {"Retry-After": f"{wait:.0f}"}
     return reply if calls < most else Reply(429, HTML, b"Too many requests, please try again later", headers)
 
 
@@ -362,7 +362,7 @@ def byte_cap(page: Items, most: int, _: Ask) -> Items:
 
 FAULTS |= {
     "rate-window": Fault("Length of the window of rate-limit. Default: 60.", "SECONDS", "HTTP"),
-    "retry-after": Fault("Seconds in the Retry-After header of rate-limit. Default: no such header.", "CALLS", "HTTP"),
+    "retry-after": Fault("Retry-After of rate-limit, in seconds. Default: no such header.", "SECONDS", "HTTP"),
     "lag-rate": Fault("Share of the calls that lag-blocks hits. Default: all.", "SHARE", "request"),
     "cap-varies": Fault("Double the row cap of half of the calls, at random.", "", "request"),
     "seed": Fault("Decides which calls and rows the other faults hit.", "SEED", "request"),

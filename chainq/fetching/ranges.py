@@ -66,8 +66,8 @@ def fetch_range(service: "Service", query: Query, heights: HeightRange, asked: A
         service.learned[method.name] = plan.known
         asked.learned(plan.known)
     except ChainqError as error:
-        called = calls.of(method).name
-        if not error.message.startswith((method.name, called, BY_COMMAND["records"].name)):  # as planning names it
+        called, others = calls.of(method).name, (BY_COMMAND[one].name for one in ("records", "latest"))
+        if not error.message.startswith((method.name, called, *others)):  # as planning names it
             error.message = f"{called} " + error.message  # which may be a phrase
         raise
     finally:

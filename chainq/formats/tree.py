@@ -23,10 +23,15 @@ from chainq.text.width import ENDLESS, NARROWEST, width_of
 _ITEMS = 20  # items of an array, where long values may be abbreviated
 _LABEL = 40  # character cells of a name that others are aligned with
 _DEPTH = 5  # levels of a value of unknown meaning; what is deeper stays JSON
-_FIELDS = ("status", "type", "index", "finalizedAt", "transaction.id", "transaction.type")
+_FIELDS = {
+    **{name: name for name in ("status", "type", "index")},
+    "finalizedAt": "finalized",
+    "transaction.id": "id",
+    "transaction.type": "inner type",
+}
 _PARTS = ("rejected", "deployment", "owner", "execution", "fee", "finalize")
-"""The fields of a transaction that are lines, and its parts that are trees, the most interesting first."""
-_KNOWN = (*_FIELDS, *_PARTS, *(f"transaction.{name}" for name in _PARTS))
+"""The fields of a transaction that are lines, with their labels, and its parts that are trees, in order of interest."""
+_KNOWN = {*_FIELDS, *_PARTS, *(f"transaction.{name}" for name in _PARTS)}
 
 
 def view_of(row: Raw, spec: OutputSpec) -> Iterator[str]:
@@ -59,7 +64,8 @@ def _columns(row: Raw, spec: OutputSpec, trees: "Trees", whole: bool) -> tuple[l
     if whole:
         outer = object_of(row)
         fee = cells.fee_text(fee_of(object_of(outer["transaction"]).get("fee")))
-        fields = [(at.path, _field(one, at, spec)) for at, one in values if at.path in _FIELDS and one is not None]
+        known = [(at, one) for at, one in values if at.path in _FIELDS and one is not None]
+        fields = [(_FIELDS[at.path], _field(one, at, spec)) for at, one in known]
         return [*fields, *([("fee", plain(fee))] if fee else [])], trees.parts(outer)
     fields, nodes = [], []
     for column, value in values:

@@ -57,8 +57,9 @@ def parse_time(text: str, now: float, option: str) -> float:
     if words in _DAYS:
         return (now // _UNIT["d"] - _DAYS[words]) * _UNIT["d"]
     try:
-        time = datetime.fromisoformat(text.strip())
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        time = datetime.fromisoformat(text.strip())  # which drops digits beyond microseconds
+        beyond = 1e-6 * bool(re.search(r"[.,]\d{6}\d*[1-9]", text))
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + beyond
     except (ValueError, OverflowError):
         raise UsageError(f"invalid --{option} {quoted(text)}: expected {TIMES}, or seconds since 1970") from None
 

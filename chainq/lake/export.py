@@ -248,10 +248,10 @@ class Export:
         """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""
         if found := plan.first_broken(entries):
             spec = found[1].spec
-            shows = f"chainq verify {spec.start - 1}:{spec.start + 1} shows both hashes"
+            shows = f"the service contradicts itself: chainq verify {spec.start - 1}:{spec.start + 1} shows both hashes"
             raise IncompleteError(
                 f"the partition {spec} names another hash of block {spec.start - 1} than the one before it",
-                f"run the command again, which replaces it after a reorg; {shows}",
+                f"run the command again, which replaces it after a reorg; if it fails again, {shows}",
             )
 
     def _hash_at(self, height: int) -> str | None:

@@ -166,10 +166,3 @@ def lacking(message: str, hint: str) -> IncompleteError:
     error = IncompleteError(message, hint)
     error.again = False
     return error
-
-
-def no_table(label: str, table: str, hint: str) -> IncompleteError:
-    """Return the error of the data set of that label that it does not have a table."""
-    error = lacking(f"{label} has no table {table}", hint)
-    error.table = table
-    return error

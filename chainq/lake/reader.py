@@ -19,13 +19,13 @@ from msgspec import Raw
 
 from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import IncompleteError, needed
+from chainq.errors import needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
 from chainq.lake.data_set import export_command, gaps, listed, look
 from chainq.lake.files import OPENED, Receipt, StoredFile, StoredRows, schema_of
-from chainq.lake.names import UNKNOWN, Entry, lacking, no_table
+from chainq.lake.names import UNKNOWN, Entry, lacking
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
@@ -76,14 +76,16 @@ class Reader:
         """Return whether any partition shows that a block exists at this height."""
         return any(height in entry.spec.heights for entries in self._entries.values() for entry in entries)
 
-    def need(self, *tables: str) -> None:
-        """Raise IncompleteError if the data set has no rows of one of these tables."""
-        for table in tables:
-            if not self.has(table):
-                raise self._no_table(table)
-
-    def _no_table(self, table: str) -> IncompleteError:
-        return no_table(self.label, table, f"{self._export([table], self._span)} writes it")
+    def need(self, *tables: str, own: bool = False, heights: HeightRange | None = None) -> None:
+        """Raise IncompleteError if the data set has no rows of some of these tables at any height. `own`: as in `has`.
+        `heights`: those to write if other tables do not have them."""
+        if missing := [table for table in tables if not self.has(table, own=own)]:
+            inside = heights is None or (self._span is not None and heights.common(self._span) == heights)
+            writes, several = self._export(missing, self._span if inside else heights), len(missing) > 1
+            what = f"{self.label} has no table{'s' * several} {', '.join(missing)}"
+            error = lacking(what, f"{writes} writes {'them' if several else 'it'}")
+            error.table = missing[0]
+            raise error
 
     def _export(self, tables: Sequence[str], heights: HeightRange | None) -> str:
         """Return the command that writes tables, of whole partitions up to the tip: one that ends at a given height
@@ -131,10 +133,8 @@ class Reader:
         """Yield the heights of each partition of a table, those with some `heights` if given; with the height and the
         transaction of each row in it that has these texts, by column. Reads no other column.
 
-        Raises IncompleteError if there is no such table, or if a file is damaged.
+        The data set has that table. Raises IncompleteError if a file is damaged.
         """
-        if not self.has(table, own=True):
-            raise self._no_table(table)
         entries = [one for one in self._entries[table] if heights is None or heights.overlaps(one.spec.heights)]
         entries = entries[::-1] if reverse else entries
         jobs = (partial(self._found, entry, texts) for entry in entries)
@@ -179,11 +179,10 @@ class Reader:
 
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
         """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
+        self.need(table, heights=heights)
         heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
         entries = [one for one in self._entries.get(self._source(table), ()) if heights.overlaps(one.spec.heights)]
         if missing := gaps((entry.spec for entry in entries), heights):
-            if not self.has(table):
-                raise self._no_table(table)
             writes = self._export([table], HeightRange(missing[0].start, missing[-1].end))
             what = f"{self.label} has no whole partition of {table} for {listed(missing)}"
             raise lacking(what, f"{writes} writes them")
@@ -244,6 +243,7 @@ class Reader:
 
 def transaction(reader: Reader, name: str) -> Raw | None:
     """Return a transaction by its ID, None if there is none. Raises IncompleteError if heights are missing."""
+    reader.need("transactions", SOURCE.command, own=True)
     for height in _heights(reader, "transactions", "transaction_id", name):
         for block in reader.rows(SOURCE.command, HeightRange(height, height + 1)):
             for row in looked_up(block):
@@ -260,6 +260,7 @@ def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
 
     Raises IncompleteError if heights are missing.
     """
+    reader.need(table, own=True)
     for height in _heights(reader, table, column, text):
         for row in reader.rows(table, HeightRange(height, height + 1)):
             if text_of(object_of(row).get(column)) == text:
@@ -285,6 +286,7 @@ def program_transactions(
     Raises IncompleteError, also for heights from `start` that are missing; those below the first height matter to
     `newest` only after all rows.
     """
+    reader.need("calls", SOURCE.command, own=True)
     whole = HeightRange(start, max(start, reader.tip + 1))
     reader.check("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
     for _, found in reader.find("calls", {"program": program, "function": function}, reverse=newest):
@@ -303,6 +305,7 @@ def address_transactions(
 
     Raises IncompleteError.
     """
+    reader.need("inputs", own=True, heights=heights)
     reader.check("inputs", heights)
     texts = {"value": address, "type": "public", "value_type": "address"}
     for part, found in reader.find("inputs", texts, heights, reverse=reverse):

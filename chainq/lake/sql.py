@@ -189,10 +189,11 @@ class Database:
         return UsageError(f"no table {quoted(named[1])}", f"{found}; {writes} writes {table}")
 
     def lacking(self) -> list[str]:
-        """Return in words which heights the query needed that no partition has, which of its tables cover fewer heights
-        than others or than a filter asks for, and which columns lack values."""
+        """Return in words which heights the query needed that no whole partition has, which of its tables cover fewer
+        heights than others or than a filter asks for, and which columns lack values."""
         read = [files for files in self._files if files.needed is not None]
         texts = [lacks(files.table, files.needed) for files in read if files.needed]
+        texts += [f"{view_name(one.table)} lacks {heights}: {why}" for one in read for heights, why in one.left.items()]
         if whole := span(PartitionSpec("", *files.heights.edges) for files in read):
             words = shorter({view_name(files.table): files.heights for files in read}, whole)
             beyond = (one for one in read if one.asks_beyond)

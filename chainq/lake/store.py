@@ -59,12 +59,20 @@ _CAUSES = (
     (r"ExpiredToken|TokenRefreshRequired", "the session token has expired", ""),
     (r"403 Forbidden", "access denied", ""),
     (r"ConnectionRefused|dns error", "no connection", "check the endpoint, such as AWS_ENDPOINT_URL"),
-    (r"config profile .* could not be found", "the profile of AWS_PROFILE does not exist", "unset it, or log in"),
+    (r"config profile \((.*?)\) could not", r"AWS_PROFILE is \1, a profile that does not exist", "unset it, or log in"),
+    (r"Invalid Access Key", "the account key is not valid", "check AZURE_STORAGE_ACCOUNT_KEY"),
     (r"No module named 'boto", "AWS_PROFILE needs the boto3 package", "pip install boto3, or unset AWS_PROFILE"),
     (r"Unable to recognise URL", "expected a URL such as s3://BUCKET/FOLDER", ""),
     (r"configured region", "the bucket is in another region", "set AWS_REGION to that one"),
 )
 """Errors of object stores in plain words, and what to do. obstore's own texts are dumps, several screens long."""
+_URL = r"(?i:https?)://(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,4}|:[1-5]\d{4})?(?:/[!-~]*)?", "http://127.0.0.1:9000"
+_REGION = r"[\w-]+", "us-east-1"
+_S3 = {
+    **dict.fromkeys(("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"), _URL),
+    **dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), _REGION),
+}
+"""Variables that become part of a URL, with their form and an example: at others obstore panics."""
 
 
 class Upload(NamedTuple):
@@ -233,9 +241,9 @@ class ObjectStore:
         self.label = printable(re.sub("(?<=://)[^/]*@", "***@", url))  # a path is no secret
         self._errors: Any = exceptions
         os.environ.setdefault("AWS_ALLOW_HTTP", "true")  # to the endpoint of the user, also for Delta tables
-        named = os.environ.get("AWS_ENDPOINT_URL", "http://").lower()
-        if url.lower().startswith("s3:") and not named.startswith(("http://", "https://")):  # obstore would panic
-            raise UsageError("invalid endpoint of S3: AWS_ENDPOINT_URL must begin with http:// or https://")
+        for name, (form, example) in _S3.items() if url.lower().startswith("s3:") else ():
+            if (value := os.environ.get(name)) and not re.fullmatch(form, value, re.ASCII):
+                raise UsageError(f"invalid {name}: expected one such as {example}")
         options: dict[str, Any] = {"retry_config": {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}}
         try:
             if url.lower().startswith("s3:") and os.environ.get("AWS_PROFILE"):
@@ -356,7 +364,8 @@ def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
     if not destination or scheme not in ("", "file", *STORES):
         stores = ", ".join(f"{name}://" for name in STORES)
         what = f"invalid destination {mask_url(destination)!r}"
-        raise UsageError(f"{what}: expected a folder or a URL with {stores} or file:")
+        hint = "name a service with --url" if scheme in ("demo", "http", "https") else ""
+        raise UsageError(f"{what}: expected a folder or a URL with file: or {stores}", hint)
     if scheme and re.search("[?#]", destination):
         raise UsageError(f"invalid destination {mask_url(destination)}: write %3F and %23 for ? and # in a URL")
     if scheme in STORES:
@@ -398,8 +407,8 @@ def cause(error: Exception) -> tuple[str, str]:
     """Return why an object store failed, and what to do about it, empty if unknown."""
     said = str(error)
     for pattern, words, advice in _CAUSES:
-        if re.search(pattern, said):
-            return words, advice
+        if match := re.search(pattern, said):
+            return excerpt(match.expand(words)), advice
     if status := re.search(r"status code: ([0-9]{3}[A-Za-z ]*)", said):
         code = re.search(r"<Code>([A-Za-z]{1,60})</Code>", said)  # of S3, which has one status for many errors
         return f"HTTP {status[1].rstrip()}{f' ({code[1]})' if code else ''}", ""

@@ -16,6 +16,7 @@ from chainq.formats.cells import Cell, Node, encoded, fee_text, id_cell, number_
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
+from chainq.rows.block import read_block
 from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
 from chainq.rows.transaction import Call, calls_of, deployed_by, program_of
 from chainq.show import parts as shown_parts
@@ -57,6 +58,7 @@ class Screen:
             ("targets", plain(f"coinbase {targets[0]}, proof {targets[1]}")),
             ("coinbase", plain(_credits(found.get("coinbase_reward")))),
             ("paid", plain(", ".join(paid))),
+            ("records", plain(f"{len(read_block(parts.block).outputs):,}")),
         )
         yield from self._transactions("transactions", f"{len(transactions):,}", transactions)
         if aborted:

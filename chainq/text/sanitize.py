@@ -20,6 +20,11 @@ _LOCAL = r"(?:~|\.{1,2})?/(?!/)[^@?;]*|[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11
 _sent: dict[str, re.Pattern[str]] = {}  # by what finds them
 
 
+def encoding(start: bytes) -> str:
+    """Return the encoding of a text by its first bytes: UTF-16, as PowerShell writes it, by its byte order mark."""
+    return "utf-16" if start.startswith((b"\xff", b"\xfe")) else "utf-8-sig"
+
+
 def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
 

@@ -87,6 +87,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("HTTP 413", "", TOO_HEAVY),
     ("HTTP 429", "", LIMITED),
     ("HTTP (502|503|52.|530)", "", GATEWAY),  # 52., 530: of CDNs that do not reach the service, for a moment
+    ("HTTP 501", "", FINAL._replace(hint="the server takes no POST requests: is the URL right?")),
     ("HTTP 504", "", SLOW),
     ("HTTP 4..", "", REFUSED),
     ("HTTP 5..", "", FINAL),
@@ -238,9 +239,11 @@ def _of_status(response: Response) -> Failure:
     message = f"HTTP {response.status}"
     if 300 <= response.status < 400:
         target = mask_url(excerpt(response.headers.get("location", "")))
-        said = f", a redirect to {target}, which chainq does not follow"
+        host = re.match("https?://[^/?#]+", target)  # all that matters of another host
+        said = f", a redirect to {host[0] if host else target}, which chainq does not follow"
     else:
-        said = f": {shown(response.body, 120)}" if response.body.strip() else ""
+        text = re.sub(rf"^({response.status} .+?) \1", r"\1", shown(response.body, 120))  # a title, and a heading
+        said = f": {text.removeprefix(f'{response.status} ')}" if text else ""
     return _failure(_meaning(message), message + said, code=message, retry_after=retry_after(response))
 
 

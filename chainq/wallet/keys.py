@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from chainq.errors import UsageError
 from chainq.hashes.sdk import load
-from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, printable
+from chainq.text.sanitize import PRIVATE_KEY, VIEW_KEY, encoding, printable
 
 VARIABLE = "CHAINQ_VIEW_KEY"
 _EXPECTED = f"expected one a line, such as {VIEW_KEY}..."
@@ -88,7 +88,7 @@ def _lines(file: Path, insecure: bool) -> list[tuple[str, str]]:
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror}") from None
     try:
-        lines = sent.decode("utf-8-sig").splitlines() if len(sent) <= _MOST_BYTES else None
+        lines = sent.decode(encoding(sent)).splitlines() if len(sent) <= _MOST_BYTES else None
     except UnicodeDecodeError:
         lines = None
     if lines is None:

@@ -5,6 +5,7 @@
 
 import socket
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,14 @@ def test_7_a_full_device(words: list[str], chainq: Program, full_device: Path) -
             process = chainq.start(*words, stdout=full, env=env)
             _, err = process.communicate(timeout=LONGEST)
         one_line(Ran(process.returncode, b"", err.decode()), 7)
+
+
+@pytest.mark.parametrize(
+    "words", ["records 0:5 -o rows.csv", "records 0:5 --checkpoint kept", "export blocks 0:50 --to lake", "status lake"]
+)
+def test_7_a_current_folder_that_has_been_deleted(words: str, chainq: Program) -> None:
+    """What needs it ends with an error that says so."""
+    line = ["sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sh", chainq.path, *words.split()]
+    env = chainq.environment({"CHAINQ_URL": "demo:"})
+    ran = finish(subprocess.Popen(line, env=env, cwd=chainq.home, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+    assert "the current folder has been deleted; change to another one" in one_line(ran, 7)

@@ -148,7 +148,8 @@ def test_requests_are_those_of_ownership(chainq: Program, serve: Serve) -> None:
     assert bodies[0] == bodies[1]
 
 
-def test_a_key_as_other_systems_write_it(chainq: Program) -> None:
-    """As Notepad does."""
-    ran = chainq("owned", *FEW, "-", url="demo:", stdin=f"{PUBLISHED.text}\r\n".encode("utf-8-sig"))
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_key_as_other_systems_write_it(chainq: Program, encoding: str) -> None:
+    """As Notepad and PowerShell do."""
+    ran = chainq("owned", *FEW, "-", url="demo:", stdin=f"{PUBLISHED.text}\r\n".encode(encoding))
     assert (ran.code, len(ran.rows)) == (0, 1), ran.err

@@ -22,10 +22,10 @@ def test_2_a_closed_standard_input(words: tuple[str, ...], chainq: Program) -> N
     assert (ran.out, calls) == (b"", [])
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 @pytest.mark.parametrize("kind", ["bare", "JSON string", "JSON object"])
 def test_lists_as_tools_write_them(kind: str, encoding: str, chainq: Program, truth: Truth) -> None:
-    """IDs as jq and PowerShell write them: quoted, with a byte order mark."""
+    """IDs as jq and PowerShell write them: quoted, with a byte order mark, by which UTF-16 is known."""
     ids = [truth.transaction_id(640, 1), truth.transaction_id(640, 0)]
     shown = {
         "bare": ids,
@@ -54,9 +54,12 @@ def test_2_a_line_of_many_megabytes(chainq: Program) -> None:
     assert len(ran.err) < 300
 
 
-def test_2_parameters_that_are_not_utf_8(chainq: Program) -> None:
-    """Bytes on standard input that are no text are a usage error before any call, and no bug."""
-    assert "not valid UTF-8" in one_line(chainq("rpc", "latest/block", "-", url="demo:", stdin=b'{"a": "\xff"}'), 2)
+def test_parameters_in_an_encoding(chainq: Program) -> None:
+    """In UTF-16 with its mark they are read; bytes that are no text are a usage error before any call, and no bug."""
+    words = ("rpc", "block", "-")
+    assert chainq(*words, url="demo:", stdin='{"block": 5}'.encode("utf-16")).code == 0
+    assert "not valid UTF-8" in one_line(chainq(*words, url="demo:", stdin=b'{"a": "\xff"}'), 2)
+    assert "not valid UTF-16" in one_line(chainq(*words, url="demo:", stdin=b"\xff\xfe5"), 2)
 
 
 def test_2_a_line_without_an_end(chainq: Program) -> None:

@@ -101,7 +101,7 @@ def test_a_service_out_of_reach() -> None:
 def test_a_url_that_is_none() -> None:
     """The message names the forms of a URL."""
     with pytest.raises(UsageError, match=r"expected .*demo:, or the folder"):
-        Client("demo://")
+        Client("demo:x")
 
 
 def test_rows_that_cannot_be_proved(server: Servers) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chainq.config import profiles
 from chainq.errors import UsageError
-from harness.program import Program
+from harness.program import Program, one_line
 
 SECRET = "c0ffee-s3cret"  # noqa: S105  # made up, and looked for where it must not be
 GOOD = f"""# servers of ours
@@ -110,11 +110,15 @@ def test_odd_files(write: Write, text: str, words: str) -> None:
         profiles.read()
 
 
-def test_a_default_profile_that_does_not_exist(write: Write) -> None:
-    """It is a mistake of the file."""
-    write("default-profile = 'y'\n[profiles.x]\nurl = 'http://h/'\n")
-    with pytest.raises(UsageError, match="default-profile: no profile 'y'; profiles there: x"):
-        profiles.read()
+def test_a_default_profile_that_does_not_exist(chainq: Program) -> None:
+    """Commands that need it end; `profiles` does so after it has shown those that there are; the others work."""
+    chainq.config.parent.mkdir(parents=True)
+    chainq.config.write_text("default-profile = 'y'\n[profiles.x]\nurl = 'demo:'\n")
+    for words in (("latest",), ("profiles",), ("profiles", "--json")):
+        ran = chainq(*words)
+        assert "default-profile: no profile 'y'; profiles there: x" in one_line(ran, 2)
+        assert (b"demo:" in ran.out) == (words[0] == "profiles")
+    assert chainq("latest", "--profile", "x").code == 0
 
 
 def test_bytes_that_are_not_utf_8_are_reported(write: Write) -> None:
@@ -124,9 +128,10 @@ def test_bytes_that_are_not_utf_8_are_reported(write: Write) -> None:
         profiles.read()
 
 
-def test_a_byte_order_mark(write: Write) -> None:
-    """As editors on Windows write text."""
-    write("").write_bytes('[profiles.x]\r\nurl = "http://h/"\r\n'.encode("utf-8-sig"))
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark(write: Write, encoding: str) -> None:
+    """As editors on Windows, and PowerShell, write text."""
+    write("").write_bytes('[profiles.x]\r\nurl = "http://h/"\r\n'.encode(encoding))
     assert profiles.profile("x", profiles.read()).url == "http://h/"
 
 

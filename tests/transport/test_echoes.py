@@ -41,7 +41,7 @@ SAYINGS: dict[str, Callable[[str], httpx.Response]] = {
     "HTTP 500 as HTML": lambda said: httpx.Response(500, html=f"<p>{html.escape(said)}</p>"),
     "HTTP 403": lambda said: httpx.Response(403, json={"headers": said}),
     "HTTP 404": lambda said: httpx.Response(404, text=f"{'.' * 1990}{said}"),
-    "redirect": lambda said: httpx.Response(302, headers={"Location": f"http://127.0.0.1/?was={quote(said)}"}),
+    "redirect": lambda said: httpx.Response(302, headers={"Location": f"/?was={quote(said)}"}),
     "coding": lambda said: httpx.Response(200, headers={"Content-Encoding": said}),
     "error": lambda said: rpc(json.dumps({"code": -32603, "message": f"bad headers: {said}"})),
     "error code": lambda said: rpc(json.dumps({"code": said, "message": "no"})),
