@@ -96,8 +96,8 @@ class Collector:
                 continue
             idle, failures = 0 if self._left(height) < before else idle + 1, 0
             size = longest if idle else size
-            # A walk that shows a share of the rows, by chance, lacks the last one again and again. If none of them need
-            # come, the height rests on belief in any case, which has requests of its own.
+            # A walk that shows a share of the rows, by chance, lacks the last one again and again. Rows that need not
+            # come leave their height to belief, which has requests of its own.
             enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
             enough = enough if self._owed(height) else 1
 
