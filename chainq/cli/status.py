@@ -100,12 +100,16 @@ def _of_checkpoint(path: Path, name: str, now: float) -> Status:
         raise UsageError(f"{name} is not a checkpoint")
     known = recorded(path)
     last, state = known.positions[-1], known.state
-    command = printable(str(known.query.get("command", "")))
-    status = Status(
+    tip = max(state.tip, last.next - 1) if state.success else None  # --follow records positions more often than the tip
+    return Status(
         name,
-        command,
+        printable(str(known.query.get("command", ""))),
         last.next,
+        tip=tip,
         tip_time=state.tip_time,
+        lag=None if tip is None else tip + 1 - last.next,
+        success=state.success or None,
+        age=now - state.success if state.success else None,
         rows=last.rows,
         bytes=last.length if known.output else None,
         failure=state.failure or None,
@@ -113,10 +117,6 @@ def _of_checkpoint(path: Path, name: str, now: float) -> Status:
         lasting=state.lasting,
         running=in_use(path),
     )
-    if not state.success:
-        return status
-    tip = max(state.tip, last.next - 1)  # --follow records positions more often than the tip
-    return status._replace(tip=tip, lag=tip + 1 - last.next, success=state.success, age=now - state.success)
 
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
@@ -184,22 +184,25 @@ def _missing(status: Status) -> str:
     return f"missing {listed([HeightRange(*edges) for edges in status.missing], SHOWN)}"
 
 
+def _stale(status: Status, limit: float) -> str:
+    """Return why the last success is not one within `limit` seconds, empty if it is."""
+    age = status.age
+    if age is None:
+        first = "its first run is in progress" if status.running and not status.failure else NONE_YET
+        return "" if status.missing else first
+    if age < -tuning.AHEAD:
+        return f"the last success is {duration(-age)} in the future"
+    if age > limit:
+        what = "newest file was written" if status.running is None else "last success was"
+        return f"the {what} {duration(age)} ago, longer than --max-age {format_age(limit)}"
+    return f"the last run failed for good: {status.error}" if status.lasting else ""
+
+
 def _fault(status: Status, limit: float | None) -> ChainqError | None:
     """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one; None
     for neither."""
-    name, age, why = f"{status.target}: {status.command}", status.age, ""
-    if limit is None:
-        pass
-    elif age is None and not status.missing:
-        why = "its first run is in progress" if status.running and not status.failure else NONE_YET
-    elif age is not None and age < -tuning.AHEAD:
-        why = f"the last success is {duration(-age)} in the future"
-    elif age is not None and age > limit:
-        what = "newest file was written" if status.running is None else "last success was"
-        why = f"the {what} {duration(age)} ago, longer than --max-age {format_age(limit)}"
-    elif status.lasting:
-        why = f"the last run failed for good: {status.error}"
-    if why:
+    name = f"{status.target}: {status.command}"
+    if limit is not None and (why := _stale(status, limit)):
         return StaleError(f"{name}: {why}")
     if not status.missing:
         return None

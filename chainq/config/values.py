@@ -30,15 +30,16 @@ def shown(value: object) -> str:
     return f"of type {type(value).__name__}" if text.startswith("<") else excerpt(text.removesuffix(".0"), 60)
 
 
-def header(text: str) -> tuple[str, str]:
-    """Return the name and the value of a header written `Name: value` (RFC 9110, section 5).
+def header(text: str, of: str = "header") -> tuple[str, str]:
+    """Return the name and the value of a header written `Name: value` (RFC 9110, section 5) or `Name: env:VARIABLE`.
 
-    Raises UsageError, which never repeats the value: it may be a secret.
+    Raises UsageError, which names `of` and never repeats the value: it may be a secret.
     """
     name, colon, value = text.partition(":")
     if not colon:
         raise UsageError("invalid --header: expected 'Name: value'")
-    return checked_header(name.strip(), value.strip())
+    name, value = checked_header(name.strip(), value.strip())
+    return checked_header(name, from_environment(value, f"{of} {name}"))
 
 
 def from_environment(value: str, of: str) -> str:
