@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 from msgspec import Raw
 
 import chainq
 from chainq import Client
-from chainq.cli import connect, log
-from chainq.cli.options import ServiceFlags
+from chainq.cli import commands, connect, log
+from chainq.cli.options import ServiceFlags, option
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.query import Batch, limited
@@ -24,7 +25,7 @@ FLAGS = ServiceFlags(
     concurrency=4,
     max_memory=2**20,
     rate=20.0,
-    header=["X: v"],
+    header=[("X", "v")],
     dialect="chain",
     strict=True,
 )
@@ -39,7 +40,7 @@ def test_options_reach_the_connection_unchanged() -> None:
     given = connect.service_options(FLAGS)
     with connect.open_service(given, Reporter()) as service:
         assert given == service.options == OPTIONS._replace(patient=True, run=log.RUN)
-        assert service.connection._options is given
+        assert service.connection._options is service.options
     assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301
 
 
@@ -100,3 +101,21 @@ def test_no_command_reads_options_by_name() -> None:
             named = isinstance(node, ast.Subscript) and ast.unparse(node.value) in ("values", "given", "options")
             assert not named, f"{path.name} line {node.lineno}"  # type: ignore[attr-defined]
             assert ast.unparse(node) != "Mapping[str, Any]", path.name
+
+
+def test_a_new_option_is_one_field(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is parsed, checked and in the help; `service_options` hands over each that has a field of its name."""
+
+    class Tuned(ServiceFlags, heading="Service"):
+        depth: int = option("N", "Depth of a look.", 3, least=1, common=True)
+
+    seen: list[Tuned] = []
+    command = commands.build("tuned", Tuned, seen.append, "chainq tuned", commands.parameters(Tuned), "Tune.")
+    command.main(["--depth", "5", "--rate", "2"], standalone_mode=False)
+    command.main([], standalone_mode=False)
+    assert [given.depth for given in seen] == [5, 3]
+    assert connect.service_options(seen[0]).rate == 2.0
+    with pytest.raises(typer.BadParameter, match="from 1 to"):
+        command.main(["--depth", "0"], standalone_mode=False)
+    command.main(["--help"], standalone_mode=False)
+    assert "--depth N" in capsys.readouterr().out

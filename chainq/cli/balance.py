@@ -42,7 +42,7 @@ def run(given: BalanceCommand) -> None:
     prepare("balance")
     found = sorted(read_keys(files, given), key=lambda key: key.address)
     addresses = [key.address for key in found]
-    reporter = connect.reporter(given)
+    reporter = Reporter(given)
     settings.warn_odd(reporter.warn)
     warn_readable(settings.file, reporter.warn)
     with ExitStack() as stack:

@@ -13,6 +13,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
 from chainq.cli.output import as_json
+from chainq.cli.report import Reporter
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
@@ -34,7 +35,7 @@ def run(given: DoctorCommand) -> None:
     """
     form = as_json(given)
     options = connect.service_options(given)
-    reporter = connect.reporter(given)
+    reporter = Reporter(given)
     with connect.open_service(options, reporter) as service:
         url, headers = service.url, service.options.headers
         with Prober(service.options, reporter.call, service.transport) as prober:
@@ -45,7 +46,7 @@ def run(given: DoctorCommand) -> None:
         dialect_cache.remember(url, diagnosis.dialect)
     with open_sink(None) as sink:
         sink.write((_json(diagnosis) if form else _table(diagnosis)).encode())
-        if not form and diagnosis.dialect is not None and not options.profile:
+        if not form and diagnosis.dialect is not None and not service.options.profile:
             sink.write(f"\n{_profile(diagnosis, url, options, has_headers=bool(headers))}".encode())
     if said := profiles.hidden(profiles.read()):
         reporter.warn(said)

@@ -60,7 +60,7 @@ def run(given: ExportCommand) -> None:
         raise UsageError("--scheduler needs --engine dask")
     query = _query(given)
     _check_installed(given)
-    reporter = connect.reporter(given)
+    reporter = Reporter(given)
     options = connect.service_options(given)
     store = open_store(given.to)
     progress = Progress(reporter, query)

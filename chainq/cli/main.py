@@ -75,9 +75,6 @@ def _run(arguments: list[str]) -> int:
         if limit := _limit(error):
             _complain(arguments, limit, error)
             return ExitCode.RESPONSE if isinstance(error, RecursionError) else ExitCode.OUTPUT
-        if isinstance(error, OSError) and error.errno in _OF_WRITING:
-            _complain(arguments, f"cannot write the output: {error.strerror}", error)
-            return ExitCode.OUTPUT
         if os.environ.get("CHAINQ_DEBUG"):
             raise
         bug = f"bug in chainq: {type(error).__name__}: {error}; CHAINQ_DEBUG=1 shows the traceback"
@@ -108,7 +105,7 @@ def _limit(error: Exception) -> str:
         return "no more processes or threads; lower -j or -w, or raise the limit (ulimit -u)"
     if number == errno.ENOENT and getattr(error, "filename", None) is None:  # of os.getcwd
         return "the current folder has been deleted; change to another one"
-    return ""
+    return f"cannot write the output: {os.strerror(number)}" if number in _OF_WRITING else ""
 
 
 def _usage(error: typer.TyperException) -> str:

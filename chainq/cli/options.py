@@ -16,7 +16,7 @@ from typer import Argument, BadParameter, Context, Exit, Option
 from typer.models import ArgumentInfo, OptionInfo
 
 from chainq.catalog.methods import Method
-from chainq.config.values import memory
+from chainq.config.values import header, memory
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, TIMEOUT
 from chainq.errors import UsageError
 from chainq.heights.block_time import parse_age
@@ -27,12 +27,7 @@ RANGE, FILTER, RESUME, OUTPUT, SERVICE = "Range", "Filter", "Resume and follow",
 REQUIRED = Parameter.empty  # as a default
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 HASHES_HELP = "Recompute and compare block hashes."
-JSONL_HELP = "One JSON object per line."
-CSV_HELP = "CSV with a header (RFC 4180)."
 NO_TRUNC_HELP = "Do not abbreviate values."
-INTERVAL_HELP = f"Seconds between polls.  [default: {INTERVAL:g}]"
-LAG_HELP = "Leave out the last N blocks."
-HEIGHTS_HELP = "Heights, ranges A:B, latest, or - for stdin, one per line."
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
@@ -240,7 +235,7 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     )
     rewind: int | None = option("N", "Fetch the last N or more blocks again.", least=1)
     follow: bool = switch("Keep running and print new blocks.", names="--follow -f", common=True)
-    interval: float | None = option("SECONDS", INTERVAL_HELP, least=0.01)
+    interval: float | None = option("SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", least=0.01)
 
 
 class AgeOptions(Group, of=lambda method: method.ranged or not method.params, heading=SERVICE):
@@ -259,9 +254,9 @@ class OutputOptions(Group, heading=OUTPUT):
         common=True,
     )
     table: bool = switch("Human-readable table.")
-    jsonl: bool = switch(JSONL_HELP)
+    jsonl: bool = switch("One JSON object per line.")
     json: bool = switch("A JSON array, or an object if the result is one.")
-    csv: bool = switch(CSV_HELP)
+    csv: bool = switch("CSV with a header (RFC 4180).")
     text: bool = switch("Values only, separated by tabs, one row per line.")
     no_header: bool = switch("csv or tsv without its header.")
     columns: list[str] | None = option(
@@ -300,7 +295,9 @@ class ServiceFlags(Group, heading=SERVICE):
         show_default=False,
     )
     rate: float | None = option("N", "Maximum requests per second.", least=1e-6, most=1e6)
-    header: list[str] | None = option("'NAME: VALUE'", "HTTP header; VALUE may be env:VARIABLE.")
+    header: list[Any] | None = option(  # of pairs, which Typer cannot have in a list
+        "'NAME: VALUE'", "HTTP header; VALUE may be env:VARIABLE.", parser=partial(header, of="--header")
+    )
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM), and its key.")
     quiet: bool = switch("Suppress all but errors and warnings about rows.", names="--quiet -q", heading="")
     verbose: bool = switch("Log every request to stderr.", names="--verbose -v", heading="")
@@ -359,7 +356,7 @@ class MethodOptions(
 ):
     """What the command of a method may be given, in the order of its help; what it does not have keeps its default."""
 
-    heights: list[str] = argument("HEIGHT...", HEIGHTS_HELP, [])
+    heights: list[str] = argument("HEIGHT...", "Heights, ranges A:B, latest, or - for stdin, one per line.", [])
     ids: list[str] = argument("ID...", "Transaction IDs (at1...), or - to read IDs from stdin, one per line.")
     program: str = argument("PROGRAM", "Program ID, such as credits.aleo.")
     function: str = argument("FUNCTION", "Function name, such as transfer_public.")

@@ -7,12 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.methods import (
-    Column,
-    Method,
-    height_of,
-    is_charted,
-)
+from chainq.catalog.methods import Column, Method, height_of, is_charted
 from chainq.cli.report import Reporter
 from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
@@ -80,9 +75,7 @@ class OutputSettings(NamedTuple):
 
     def warn_odd(self, warn: Callable[[str], None]) -> None:
         """Warn of what is odd about the settings."""
-        if self.file is None:
-            return
-        extension = self.file.suffix
+        extension = self.file.suffix if self.file else ""
         expected = registry.EXTENSIONS.get(extension.lower(), self.format)
         if expected != self.format and (expected != "text" or self.can.binary):
             warn(f"{self.file} contains {self.format}, but its extension is {extension}")
@@ -145,17 +138,12 @@ def file_of(given: "OutputOptions") -> Path | None:
     Raises UsageError, also for a file that the command reads, and OutputError.
     """
     name = given.output
-    if name is None or name == "-":
+    if name is None or name == "-" or descriptor_of(file := Path(name)) == 1:
         return None
-    if name == "":
-        raise UsageError("invalid --output '': expected the name of a file, or - for standard output")
-    file = Path(name)
-    if "://" in name:
-        raise UsageError(f"invalid --output {mask_url(name)}: expected the name of a file")
-    if name.endswith("/"):
+    if name.endswith("/") and "://" not in name:
         raise OutputError(f"cannot write {printable(name)}: is a directory")
-    if descriptor_of(file) == 1:
-        return None
+    if not name or "://" in name:
+        raise UsageError(f"invalid --output {quoted(mask_url(name))}: expected the name of a file, or -")
     single = (getattr(given, name, None) for name in ("range", "cert"))
     several = (getattr(given, name, None) or () for name in ("words", "keys", "view_key_file"))
     for other in filter(None, chain(single, *several)):
@@ -210,21 +198,16 @@ def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...
     from chainq.catalog.nested import column_by_end, selectable_column
 
     chosen: list[Column] = []
-    unknown: list[str] = []
     for name in map(str.strip, requested.split(",")):
         if not name or not name.isprintable():
             raise UsageError(f"invalid --columns {quoted(requested)}: expected names with commas between")
         found = selectable_column(name, method.selectable)
         found = found if found or no_check else column_by_end(name, method.selectable)
         if name not in ALL and not (found or no_check):
-            unknown.append(name)
+            known = ", ".join(column.path for column in method.selectable)
+            raise UsageError(f"unknown column {quoted(name)}; the columns are {known}")
         some = method.columns if name in ALL else (found or Column(name, "unknown"),)
         if twice := [column.path for column in some if column in chosen]:
             raise UsageError(f"column {twice[0]} is given twice")
         chosen += some
-    if unknown:
-        known = ", ".join(column.path for column in method.selectable)
-        raise UsageError(
-            f"unknown column{'s' * (len(unknown) > 1)} {', '.join(map(quoted, unknown))}; the columns are {known}"
-        )
     return tuple(chosen)

@@ -6,9 +6,10 @@ from functools import partial
 
 from chainq.catalog.methods import Column, Method
 from chainq.catalog.owned import COMMAND, PLAINTEXT, PLAINTEXT_JSON, needed, owned_method, readable
-from chainq.cli import connect, output
+from chainq.cli import output
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
+from chainq.cli.report import Reporter
 from chainq.cli.tool_options import OwnedOptions
 from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
 from chainq.errors import UsageError
@@ -39,7 +40,7 @@ def run(given: OwnedOptions) -> None:
     found = read_keys(files, given)
     identity = {"owner": recorded_owner([key.address for key in found], given.checkpoint)}
     first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
-    reporter = connect.reporter(given)
+    reporter = Reporter(given)
     warn_readable(output.file_of(given), reporter.warn)
     if like_table and len(found) == 1:
         given.columns = [path for path in given.columns or () if path != "owner"]

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from chainq.cli import log
 from chainq.defaults import PATIENCE
@@ -14,6 +15,9 @@ from chainq.sinks.base import Sink
 from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
+if TYPE_CHECKING:
+    from chainq.cli.options import ServiceFlags
+
 _GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
 LARGE = 2**20  # bytes of a response: a run that gets none as large is spared the 3 ms that loading ctypes takes
 _FIELDS = ("method", "call", "request_id", "attempt", "seconds", "rows", "wait")  # of a request in the JSON log
@@ -21,11 +25,11 @@ LONG_WAIT = 1.0  # seconds; a shorter wait for a retry is not reported
 
 
 class Reporter(Progress):
-    """Prints whole lines and the progress to stderr, from any thread."""
+    """Prints whole lines and the progress to stderr, from any thread, as `--quiet` and `--verbose` say."""
 
-    def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
+    def __init__(self, given: "ServiceFlags | None" = None) -> None:
         super().__init__()
-        self.quiet, self._verbose = quiet, verbose
+        self.quiet, self._verbose = (given.quiet, given.verbose) if given else (False, False)
         self._rows_apart = True  # not on the same terminal, so that totals are printed at the end
         self._said: set[str] = set()  # of what a user is warned once
         self._failed, self._warned = 0, 0  # attempts in a row, and at which of them the user was warned

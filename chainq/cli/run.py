@@ -62,7 +62,7 @@ def run(
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
     settings = output.settings(method, given, appended=appended, totals=totals)
     query = query._replace(located=any(column.computed for column in settings.spec.columns))
-    reporter = reporter or connect.reporter(given)
+    reporter = reporter or Reporter(given)
     given.lake = given.lake if method.stored else None  # nor is the profile's read
     options = connect.service_options(given)
     with ExitStack() as stack:
@@ -292,7 +292,7 @@ def _lookup_calls(service: Service, query: Query, dialect: Dialect) -> Iterator[
     for lookup in lookups(query) if query.bounds is None else [query.bounds]:
         if isinstance(lookup, Bounds):
             start, end = _words(lookup)
-            words = [f"each height from {start} {'to the tip' if end == _from_tip(1) else f'to below {end}'}"]
+            words = [f"each height from {start} to below {end}"]
             values: Iterable[Value] = range(*lookup.fixed) if lookup.fixed else words
         else:
             values = [] if lookup is None else ["tip" if lookup == LATEST and query.by_height else lookup]
@@ -339,9 +339,9 @@ def _range_calls(service: Service, query: Query) -> Iterator[_Call]:
 
 def _words(bounds: Bounds) -> tuple[Value, Value]:
     """Return both bounds, as words if they depend on the tip or on block times."""
-    if bounds.last is not None or bounds == Bounds():
-        return _from_tip(1 - (DEFAULT_LAST if bounds.last is None else bounds.last)), _from_tip(1)
-    return _word(bounds.start, bounds.since, 0), _word(bounds.end, bounds.until, _from_tip(1))
+    last = DEFAULT_LAST if bounds == Bounds() else bounds.last
+    start = _word(bounds.start, bounds.since, 0) if last is None else _from_tip(1 - last)
+    return start, _word(bounds.end, bounds.until, "tip+1")
 
 
 def _word(bound: int | None, time: float | None, default: Value) -> Value:

@@ -5,6 +5,7 @@ from functools import partial
 from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color
 from chainq.cli.query import value_in
+from chainq.cli.report import Reporter
 from chainq.cli.stdin import expanded
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError
@@ -29,7 +30,7 @@ def run(given: ShowCommand) -> None:
     """
     words = [word if word == STDIN else parts.check(word) for word in map(str.strip, given.objects)]
     missing: list[NotFoundError] = []
-    form, reporter, number = as_json(given), connect.reporter(given), -1
+    form, reporter, number = as_json(given), Reporter(given), -1
     with connect.open_service(connect.service_options(given), reporter) as service, open_sink(None) as sink:
         for number, name in enumerate(filter(None, expanded(words, _object))):
             try:

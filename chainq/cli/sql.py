@@ -53,7 +53,7 @@ def run(given: "SqlOptions") -> None:
     settings = _settings((Column("height", "number"),), given)
     if query is None and settings.file is not None:
         raise UsageError("-o needs a query")
-    reporter = connect.reporter(given)
+    reporter = Reporter(given)
     settings.warn_odd(reporter.warn)
     store = open_store(words[0], given.max_memory) if words else None
     if query is None:

@@ -100,12 +100,16 @@ def _of_checkpoint(path: Path, name: str, now: float) -> Status:
         raise UsageError(f"{name} is not a checkpoint")
     known = recorded(path)
     last, state = known.positions[-1], known.state
-    command = printable(str(known.query.get("command", "")))
-    status = Status(
+    tip = max(state.tip, last.next - 1) if state.success else None  # --follow records positions more often than the tip
+    return Status(
         name,
-        command,
+        printable(str(known.query.get("command", ""))),
         last.next,
+        tip=tip,
         tip_time=state.tip_time,
+        lag=None if tip is None else tip + 1 - last.next,
+        success=state.success or None,
+        age=now - state.success if state.success else None,
         rows=last.rows,
         bytes=last.length if known.output else None,
         failure=state.failure or None,
@@ -113,10 +117,6 @@ def _of_checkpoint(path: Path, name: str, now: float) -> Status:
         lasting=state.lasting,
         running=in_use(path),
     )
-    if not state.success:
-        return status
-    tip = max(state.tip, last.next - 1)  # --follow records positions more often than the tip
-    return status._replace(tip=tip, lag=tip + 1 - last.next, success=state.success, age=now - state.success)
 
 
 def _of_data_set(store: "Store", now: float) -> Iterator[Status]:

@@ -157,7 +157,7 @@ class ExportCommand(
     to: str = option("DEST", "Folder, or s3://, gs:// or az:// URL.", REQUIRED, show_default=False, common=True)
     partition: str | None = option("N", "Heights in a partition.  [default: 10K]", common=True)
     no_full_blocks: bool = switch("chain without the table full_blocks.")
-    lag: int = option("N", options.LAG_HELP, 0, least=0)
+    lag: int = option("N", "Leave out the last N blocks.", 0, least=0)
     workers: int | None = processes()
     engine: Literal["local", "dask"] = option("local|dask", "Worker processes, or a Dask cluster.", "local")
     scheduler: str | None = option("URL", "Dask scheduler, such as tcp://host:8786.  [default: on this machine]")
@@ -192,27 +192,7 @@ class StatusCommand(options.ReportOptions, command="status"):
     quiet: bool = switch("Print errors only, for a job with --max-age.", names="--quiet -q")
 
 
-class VerifiedOptions(Group, heading=RANGE):
-    """What `verify` compares."""
-
-    commands: list[str] | None = option(
-        "A,B", "Commands besides blocks: transactions, records, ownership, transitions."
-    )
-    witness: str | None = option("URL", "Second service to compare with, or its profile.", common=True)
-    sample: int | None = option(
-        "N",
-        "Compare N random heights; of a service, their transactions. Default there: 64.",
-        least=1,
-    )
-    full: bool = switch("Compare all heights instead of a sample.", common=True)
-    workers: int | None = processes()
-    hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
-    anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.", common=True)
-
-
-class VerifyCommand(
-    options.RangeOptions, VerifiedOptions, options.OutputOptions, options.ServiceFlags, command="verify"
-):
+class VerifyCommand(options.RangeOptions, options.OutputOptions, options.ServiceFlags, heading=RANGE, command="verify"):
     """Find missing, duplicate, altered and misplaced rows.
 
     RANGE: reads the full blocks of a service (--url) and compares all other rows with them. Without an argument, it
@@ -238,17 +218,23 @@ class VerifyCommand(
     range: str | None = argument(
         "[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or the folder or URL of an export, or a file of rows.", None
     )
-
-
-class PartialOptions(Group):
-    """What `sql` makes of an export with gaps."""
-
-    partial: bool = switch("Query an export although heights are missing or damaged.", common=True)
+    commands: list[str] | None = option(
+        "A,B", "Commands besides blocks: transactions, records, ownership, transitions."
+    )
+    witness: str | None = option("URL", "Second service to compare with, or its profile.", common=True)
+    sample: int | None = option(
+        "N",
+        "Compare N random heights; of a service, their transactions. Default there: 64.",
+        least=1,
+    )
+    full: bool = switch("Compare all heights instead of a sample.", common=True)
+    workers: int | None = processes()
+    hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
+    anchor: str | None = option("HEIGHT:HASH", "Trusted block hash; proves all blocks up to it.", common=True)
 
 
 class SqlOptions(
     options.RangeOptions,
-    PartialOptions,
     options.OutputOptions,
     options.ServiceFlags,
     options.StrictOptions,
@@ -271,6 +257,7 @@ class SqlOptions(
         "Heights, or folder or URL of an export, and one SELECT in quotes, or - to read it from stdin.",
         None,
     )
+    partial: bool = switch("Query an export although heights are missing or damaged.", common=True)
 
 
 class RpcOptions(options.ServiceFlags, options.RequestOptions, command="rpc"):

@@ -43,7 +43,7 @@ def rpc(given: "RpcOptions") -> None:
             raise UsageError(f"invalid parameters {quoted(text)}: {expected}") from error
     options, terminal = connect.service_options(given), on_terminal(None)
     color = use_color(terminal=terminal)
-    with connect.open_service(options, connect.reporter(given)) as service, open_sink(None) as sink:
+    with connect.open_service(options, Reporter(given)) as service, open_sink(None) as sink:
         if given.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
             return

@@ -58,7 +58,7 @@ def run(given: VerifyCommand) -> None:
     with needed("verify needs numpy and pyarrow", "parquet"):
         from chainq.verify.run import steps
     given.exclude("sample", "full")
-    settings, reporter = output.settings(FINDINGS, given), connect.reporter(given)
+    settings, reporter = output.settings(FINDINGS, given), Reporter(given)
     settings.warn_odd(reporter.warn)
     rows, checks, reached = Counter[str](), Counter[str](), 0
     with ExitStack() as opened:

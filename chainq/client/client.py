@@ -38,9 +38,10 @@ class Client(Closing):
 
     `dialect`: `chain`, `aleo`, or `auto` to detect it. `timeout`: seconds per request. `retries`: for transient
     failures; HTTP 429 is retried for two minutes, or not at all if this is 0. `rate`: maximum requests per second.
-    `headers`: HTTP headers of every request. `cert`: a client certificate, `FILE` or `FILE:KEY`. `lake`: the folder or
-    URL of an export; rows that it proves are read from there (docs/export.md, "In front of a service"). `concurrency`:
-    parallel requests, up to 64. `max_memory`: bytes for responses, of which each may have its share. `strict`:
+    `headers`: HTTP headers of every request; `env:NAME` is the value of a variable. `cert`: a client certificate,
+    `FILE` or `FILE:KEY`. `lake`: the folder or URL of an export; rows that it proves are read from there
+    (docs/export.md, "In front of a service"). `concurrency`: parallel requests, up to 64. `max_memory`: bytes for
+    responses, of which each may have its share. `strict`:
     IncompleteError before rows whose completeness is not proved (docs/completeness.md, "Belief"). `typed`: rows hold
     heights and other numbers as int and times as datetime (UTC) if the service sends strings; a value that is not of
     its column's kind stays as sent. `progress`: draw a bar by rich for ranges that take long, in a notebook too.
@@ -71,15 +72,13 @@ class Client(Closing):
         typed: bool = False,
         progress: bool = False,
     ) -> None:
-        if url is None and profile is None:
-            url, profile = os.environ.get("CHAINQ_URL") or None, os.environ.get("CHAINQ_PROFILE") or None
         options = ServiceOptions(
-            url="" if url is None else identifiers.url(os.fspath(url)),
+            url="" if url is None else os.fspath(url),
             profile=profile,
             dialect=dialect,
             rate=None if rate is None else values.checked_number("rate", rate),
             timeout=None if timeout is None else values.checked_number("timeout", timeout),
-            headers=dict(values.header(*pair) for pair in (headers or {}).items()),
+            headers=dict(values.checked_header(*pair) for pair in (headers or {}).items()),
             cert=cert,
             retries=arguments.integer("retries", retries, 0, HIGHEST),
             concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),

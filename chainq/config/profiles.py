@@ -15,7 +15,7 @@ import msgspec
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO, DIALECTS
-from chainq.config.values import from_environment, header
+from chainq.config.values import checked_header, header
 from chainq.errors import UsageError
 from chainq.text.sanitize import encoding, quoted
 
@@ -108,11 +108,8 @@ def profile(name: str | None, settings: Settings) -> Profile:
         there = _there(settings.profiles) if settings.path.exists() else "that file does not exist"
         raise UsageError(f"no profile {quoted(name)} in {settings.path}", there)
     found = settings.profiles[name]
-    resolved = {
-        key: header(key, from_environment(value, f"header {key} of profile {name!r}"))[1]
-        for key, value in found.headers.items()
-    }
-    return msgspec.structs.replace(found, headers=resolved)
+    resolved = (header(f"{key}: {value}", f"profile {name!r}, header") for key, value in found.headers.items())
+    return msgspec.structs.replace(found, headers=dict(resolved))
 
 
 def hidden(settings: Settings) -> str:
@@ -137,5 +134,5 @@ def _checked(found: Profile) -> Profile:
     if found.dialect is not None and found.dialect not in (AUTO, *DIALECTS):
         raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
     for name, text in found.headers.items():
-        header(name, text)
+        checked_header(name, text)
     return found

@@ -1,20 +1,25 @@
 """Chooses the server of a run: the passed options, completed from a profile in `config.toml`."""
 
+import os
 from urllib.parse import urlsplit
 
+from chainq.catalog import identifiers
+from chainq.config.values import in_variable
 from chainq.errors import UsageError
 from chainq.text.sanitize import keys_in
 from chainq.transport.base import ServiceOptions
 
 
 def completed(given: ServiceOptions) -> ServiceOptions:
-    """Return `given` completed from its profile, or from the default one if `given` has neither a URL nor a profile.
+    """Return `given` completed from the environment if it has neither a URL nor a profile, then from its profile, or
+    from the default one if there is neither still.
 
     The result names the profile that was read. Its headers may be secrets, its certificate identifies a person, and its
     lake is of one chain, so they are used only for its own host. Raises UsageError for a missing profile, a mistake in
     the file, or a private or view key in what would be sent.
     """
-    options = _completed(given)
+    named = given._replace(url=given.url and identifiers.url(given.url))
+    options = _completed(named if given.url or given.profile else _of_environment(given))
     advice = "it would be sent to the server: remove it from "
     if keys_in(options.url):
         raise UsageError("the URL contains a private or view key", advice + "--url, CHAINQ_URL or the profile")
@@ -28,6 +33,13 @@ def is_profile(name: str) -> bool:
     from chainq.config import profiles
 
     return not {*name} & {*":/"} and name in profiles.read().profiles
+
+
+def _of_environment(given: ServiceOptions) -> ServiceOptions:
+    url = os.environ.get("CHAINQ_URL", "")
+    with in_variable("CHAINQ_URL"):
+        url = url and identifiers.url(url)
+    return given._replace(url=url, profile=os.environ.get("CHAINQ_PROFILE") or None)
 
 
 def _completed(given: ServiceOptions) -> ServiceOptions:

@@ -30,19 +30,16 @@ def shown(value: object) -> str:
     return f"of type {type(value).__name__}" if text.startswith("<") else excerpt(text.removesuffix(".0"), 60)
 
 
-def header(name: str, value: str) -> tuple[str, str]:
-    """Return the name and the value of a header without white space around them (RFC 9110, section 5).
+def header(text: str, of: str = "header") -> tuple[str, str]:
+    """Return the name and the value of a header written `Name: value` (RFC 9110, section 5) or `Name: env:VARIABLE`.
 
-    Raises UsageError, which never repeats the value: it may be a secret.
+    Raises UsageError, which names `of` and never repeats the value: it may be a secret.
     """
-    name, value = name.strip(), value.strip()
-    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise UsageError("invalid header name: expected letters, digits or hyphens, as in 'Name: value'")
-    if name.lower() in ("content-length", "transfer-encoding"):
-        raise UsageError(f"the header {name} cannot be set: chainq sets it for each request")
-    if not value.isascii() or not value.isprintable():
-        raise UsageError(f"the value of the header {name} has characters that are not allowed in a header")
-    return name, value
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise UsageError("invalid --header: expected 'Name: value'")
+    name, value = checked_header(name.strip(), value.strip())
+    return checked_header(name, from_environment(value, f"{of} {name}"))
 
 
 def from_environment(value: str, of: str) -> str:
@@ -67,6 +64,17 @@ def in_variable(name: str) -> Iterator[None]:
     except UsageError as error:
         error.add_note(f"{name} is set to it")
         raise
+
+
+def checked_header(name: str, value: str) -> tuple[str, str]:
+    """Return the name and the value of a header. Raises UsageError as `header` does."""
+    if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise UsageError("invalid header name: expected letters, digits or hyphens, as in 'Name: value'")
+    if name.lower() in ("content-length", "transfer-encoding"):
+        raise UsageError(f"the header {name} cannot be set: chainq sets it for each request")
+    if not value.isascii() or not value.isprintable():
+        raise UsageError(f"the value of the header {name} has characters that are not allowed in a header")
+    return name, value
 
 
 def memory(text: object) -> int:

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from chainq.cli.options import ServiceFlags
 from chainq.cli.report import Reporter
 from chainq.transport.base import Report
 
@@ -51,7 +52,7 @@ def test_quiet_says_nothing_of_it(terminals: set[int], capsys: pytest.CaptureFix
     """Neither as a line nor as one that changes."""
     for descriptors in (set(), {2}):
         terminals |= descriptors
-        Reporter(quiet=True).call(REFUSED)
+        Reporter(ServiceFlags(quiet=True)).call(REFUSED)
     assert capsys.readouterr().err == ""
     assert sys.stderr is not None
 

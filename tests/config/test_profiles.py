@@ -60,10 +60,10 @@ def test_an_unset_variable_is_named(write: Write, monkeypatch: pytest.MonkeyPatc
     write(GOOD)
     monkeypatch.delenv("CHAINQ_TOKEN", raising=False)
     settings = profiles.read()
-    with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is not set.*Authorization.*'far away'"):
+    with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is not set.*'far away'.*Authorization"):
         profiles.profile("far away", settings)
     monkeypatch.setenv("CHAINQ_TOKEN", "")
-    with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is empty.*Authorization.*'far away'"):
+    with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is empty.*'far away'.*Authorization"):
         profiles.profile("far away", settings)
 
 
