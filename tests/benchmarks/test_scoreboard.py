@@ -5,6 +5,7 @@ import shutil
 import pytest
 from scoreboard import Server, Tool, score
 
+pytestmark = pytest.mark.search
 BLOCKS = Server("", "--no-shuffle", "full-blocks", 0, 3)
 SHUFFLED = Server("", "--fault fail-rate:0.3 --fault row-cap:7", "records", 0, 8)
 

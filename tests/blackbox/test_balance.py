@@ -75,7 +75,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
 def test_the_balance_is_that_of_the_wallet(chainq: Program, faults: Faults) -> None:
     """Records received, split, joined, sent on, and used for fees, also of rejected transactions; with reorgs."""
     wallet = Wallet(2, FIRST, "small")
-    lived(chainq, Bank(wallet, faults=faults), wallet, 3, 2, 2)
+    lived(chainq, Bank(wallet, faults=faults), wallet, 3, 2, 1)
 
 
 @pytest.mark.search

@@ -85,11 +85,11 @@ def test_4_what_takes_long_between_requests(words: tuple[str, ...], chainq: Prog
 
 def test_4_a_request_beyond_the_range(hanging: tuple[Hanging, str], chainq: Program) -> None:
     """A request may reach beyond the range; the message then says why."""
-    ran = chainq("records", "0:5", "--deadline", "1s", "--quiet", url=hanging[1])
+    ran = chainq("records", "0:5", "--deadline", "4s", "--quiet", url=hanging[1])
     assert re.search(
         r"records/all heights 0-[1-9][0-9]* \(to prove heights 0-4 complete\): http\S+: the run took", ran.err
     ), ran.err
-    ran = chainq("full-blocks", "0:5", "--deadline", "1s", "--quiet", url=hanging[1])
+    ran = chainq("full-blocks", "0:5", "--deadline", "4s", "--quiet", url=hanging[1])
     assert re.search("full-blocks: [A-Za-z]+ heights? 0(-[1-4])?: http\\S+: the run took", ran.err), ran.err
 
 

@@ -230,8 +230,16 @@ def uneven() -> Truth:
     return truth
 
 
-@pytest.mark.parametrize("words", [("100:190",), ("100:190", "--page-size", "400"), ("100:190", "--reverse"), ("0:",)])
-@pytest.mark.parametrize("command", RANGED)
+@pytest.mark.parametrize(
+    ("command", "words"),
+    some(
+        product(RANGED, [("100:190",), ("100:190", "--page-size", "400"), ("100:190", "--reverse"), ("0:",)]),
+        *((command, ("100:190", "--reverse")) for command in RANGED),
+        ("records", ("100:190", "--page-size", "400")),
+        ("ownership", ("100:190",)),
+        several=True,
+    ),
+)
 def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
     """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
     above. One such height costs the full blocks around it, and not those of the whole range."""

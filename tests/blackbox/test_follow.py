@@ -57,7 +57,9 @@ def test_rows_come_as_blocks_appear(number: signal.Signals, follow: Follow) -> N
     again.stopped("--start 30 --follow", number=number)
 
 
-@pytest.mark.parametrize("command", ["records", "ownership", "transitions", "full-blocks", "blocks"])
+@pytest.mark.parametrize(
+    "command", some(["records", "ownership", "transitions", "full-blocks", "blocks"], "records", "full-blocks")
+)
 def test_every_command_follows(command: str, chainq: Program, truth: Truth, serve: Serve) -> None:
     """Every kind of row comes exactly once while the chain grows block by block, also in heights without any."""
     service = Moving(FIRST)

@@ -87,7 +87,7 @@ def follow(chainq: Program, serve: Serve) -> Callable[..., Following]:
     return start
 
 
-@pytest.mark.parametrize("kind", OUTAGES)
+@pytest.mark.parametrize("kind", some(OUTAGES, "HTTP 404", "wrong id"))
 def test_it_outlives_a_deploy(kind: str, follow: Callable[..., Following]) -> None:
     """Errors that a service gives for a while cost two warnings, one at each end, and no row."""
     service, enough, polled = Deployed(FIRST), threading.Event(), threading.Event()

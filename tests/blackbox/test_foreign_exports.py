@@ -138,9 +138,7 @@ def swollen(table: Any) -> Any:
 @pytest.mark.parametrize(
     "words",
     [
-        ("records", "0:200", "--url", "lake"),
         ("records", "0:200", "--lake", "lake", "--url", "demo:"),
-        ("sql", "lake", "select max(record_ciphertext) from records"),
         ("sql", "lake", "select record_ciphertext from records where height > 150"),
         RUNS["verify"],
     ],

@@ -34,9 +34,9 @@ def test_a_server_that_starts_is_waited_for(chainq: Program) -> None:
     """`chainq serve &` and a command in the next line: also if it has yet to listen, and then to make its chain."""
     port = free_port()
     latest = chainq.start("latest", "--columns", "height", "--text", url=f"http://127.0.0.1:{port}")
-    server = chainq.start("serve", "--sealed", "40", "--port", port)
+    server = chainq.start("serve", "--sealed", "9", "--port", port)
     try:
-        assert finish(latest) == (0, b"39\n", "")
+        assert finish(latest) == (0, b"8\n", "")
     finally:
         server.terminate()
         finish(server)

@@ -22,15 +22,7 @@ from chainq.wallet.ownership import Matcher
 
 Rows = Callable[[int, Sequence[int]], list[Any]]
 LISTS = ("records", "ownership", "transitions", "transactions")
-HASHES = (
-    "block_hash",
-    "transactions_root",
-    "ratifications_root",
-    "subdag_root",
-    "batch_id",
-    "transition_id",
-    "value_id",
-)
+HASHES = ("block_hash", "transactions_root", "ratifications_root", "subdag_root", "batch_id", "transition_id")
 LARGEST = 30_000  # rows of a height that are kept
 
 _list, _block = Results._list, Results._block
@@ -63,12 +55,14 @@ def _values(results: Results) -> _Values | None:
     return found
 
 
-@lru_cache(maxsize=8192)
-def _blocks(values: _Values, handler: str, height: int) -> bytes:
+def _made(values: _Values, handler: str, height: int) -> bytes:
     return orjson.dumps(_block(values.results, handler, height))
 
 
-@lru_cache(maxsize=8192)
+_full, _summary = lru_cache(maxsize=2048)(_made), lru_cache(maxsize=32_768)(_made)  # a full block has 100 KB
+
+
+@lru_cache(maxsize=4096)
 def _rows(values: _Values, handler: str, height: int, count: int) -> list[bytes]:
     ask = Ask(handler, height, height + 1, height, 0, values.results, NO_FAULTS, Memory())
     _, rows = _list(values.results, ask)
@@ -81,7 +75,9 @@ def _item(height: int, row: Any, position: int = 0) -> Item:
 
 def _kept_block(results: Results, handler: str, height: int) -> Any:
     values = _values(results)
-    return _blocks(values, handler, height) if values else _block(results, handler, height)
+    if values is None:
+        return _block(results, handler, height)
+    return (_full if handler == "full_blocks" else _summary)(values, handler, height)
 
 
 def _kept_list(results: Results, ask: Ask) -> tuple[Tally, Rows]:
@@ -107,8 +103,8 @@ def _kept_hash(function: Callable[..., int]) -> Callable[..., int]:
     def hashed(*args: Any) -> int:
         try:
             key = marshal.dumps(args, 2)  # without references, which equal values need not share
-        except ValueError:  # a field element, whose text says it all
-            key = repr((*map(str, args),)).encode()
+        except ValueError:  # not the values of JSON
+            return function(*args)
         if key not in known:
             known[key] = function(*args)
         return known[key]
@@ -138,6 +134,7 @@ def keep() -> None:
         (Results, "_item", staticmethod(_item)),
         (Matcher, "__init__", _kept_begin),
         (Matcher, "_owners", _kept_owners),
+        (formulas, "value_id", lru_cache(maxsize=None)(formulas.value_id)),
         (typer.main, "get_command", lru_cache(typer.main.get_command)),
         (hashlib, "scrypt", lru_cache(hashlib.scrypt)),  # 60 ms for each run with a checkpoint and a key
         *((formulas, name, _kept_hash(getattr(formulas, name))) for name in HASHES),
