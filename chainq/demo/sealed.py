@@ -45,6 +45,10 @@ class SealedChain(Chain):
         keys = ((self.word(0, 9, number) | 1).to_bytes(32, "little") for number in range(ADDRESSES))
         return [str(sdk.ViewKey.from_bytes(key).address) for key in keys]
 
+    def word(self, height: int, purpose: int, number: int | None = None) -> int:
+        """Return a word as in `Chain`, but never the same for two heights and purposes, whose texts differ."""
+        return super().word(height, purpose << 32, number)
+
     def block_hash(self, height: int) -> str:
         """Return the hash of a block."""
         made = super().block_hash(height)

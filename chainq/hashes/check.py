@@ -192,7 +192,8 @@ class _BlockCheck:
     def _transition(self, path: str, transition: Row) -> None:
         self._compare("id", f"{path}.id", transition["id"], lambda: formulas.transition_id(transition), "au")
         network = self._network
-        function = _function(str(transition["program"]), str(transition["function"]), network, network != TESTNET3)
+        program, name = str(transition["program"]), str(transition["function"])
+        function = formulas.function_id(program, name, network, sized=network != TESTNET3)
         inputs = transition.get("inputs") or ()
         for at, part in enumerate([*inputs, *(transition.get("outputs") or ())]):
             name = f"{path}.inputs[{at}]" if at < len(inputs) else f"{path}.outputs[{at - len(inputs)}]"
@@ -208,11 +209,6 @@ class _BlockCheck:
         else:
             return
         self._compare("value", f"{name}.id", part["id"], make)
-
-
-@lru_cache(maxsize=4096)
-def _function(program: str, function: str, network: int, sized: bool) -> Any:
-    return formulas.function_id(program, function, network, sized=sized)
 
 
 def _subdag_root(authority: Row) -> int:

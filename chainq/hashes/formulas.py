@@ -85,10 +85,11 @@ def block_hash(summary: Row) -> int:
 
     `ledger/block/src/lib.rs`, `header/merkle.rs`, `header/metadata/to_bits.rs`
     """
-    bits = bits_of(0, 8)  # the version of the metadata
+    numbers, size = 0, 8  # the version of the metadata, 0, comes first
     for name, width in METADATA:
-        bits += bits_of(whole(summary[name], width), width)
-    leaves = [*(element_bits(summary[name]) for name in ROOTS), bits_of(0), bits_of(hashes().bhp1024(bits))]
+        numbers |= whole(summary[name], width) << size
+        size += width
+    leaves = [*(element_bits(summary[name]) for name in ROOTS), bits_of(0), hashes().hash_bits(bits_of(numbers, size))]
     root = root_bits(([*small_bits(at, 8), *leaf] for at, leaf in enumerate(leaves)), HEADER_DEPTH)
     return hashes().bhp1024([*element_bits(summary["previous_hash"]), *root])
 
@@ -110,7 +111,7 @@ def ratifications_root(ratifications: Iterable[Row]) -> int:
     leaves = []
     for one in ratifications:
         data = bytes([1, REWARDS[one["type"]]]) + whole(one["amount"], 64).to_bytes(8, "little")
-        leaves.append(bits_of(hashes().bhp1024(bits_of_bytes(data))))
+        leaves.append(hashes().hash_bits(bits_of_bytes(data)))
     return merkle_root(leaves, RATIFICATIONS_DEPTH)
 
 
@@ -123,7 +124,7 @@ def subdag_root(subdag: Mapping[str, Iterable[Row]]) -> int:
     for number in sorted(subdag, key=int):
         bits: Bits = []
         for certificate in subdag[number]:
-            bits += bits_of(element(certificate.get("certificate_id") or certificate["batch_header"]["batch_id"]))
+            bits += element_bits(certificate.get("certificate_id") or certificate["batch_header"]["batch_id"])
         leaves.append(bits)
     return merkle_root(leaves, SUBDAG_DEPTH)
 
@@ -168,7 +169,8 @@ def transition_id(transition: Row) -> int:
     """
     leaves = []
     for at, part in enumerate([*(transition.get("inputs") or ()), *(transition.get("outputs") or ())]):
-        leaves.append([*_leaf_start(*LEAVES[part["type"]], at), *element_bits(part["id"])])
+        version, variant = LEAVES[part["type"]]
+        leaves.append([*small_bits(version | at << 8 | variant << 16, 24), *element_bits(part["id"])])
     root = root_bits(leaves, TRANSITION_DEPTH)
     return hashes().bhp512([*root, *element_bits(transition["tcm"])])
 
@@ -181,10 +183,11 @@ def transaction_id(transaction: Row) -> int:
     transitions = list((transaction.get("execution") or {}).get("transitions") or ())
     if fee := transaction.get("fee"):
         transitions.append(fee["transition"])
-    leaves = ([*small_bits(1, 8), *small_bits(at, 16), *element_bits(one["id"])] for at, one in enumerate(transitions))
+    leaves = ([*small_bits(1 | at << 8, 24), *element_bits(one["id"])] for at, one in enumerate(transitions))
     return merkle_root(leaves, TRANSACTION_DEPTH)
 
 
+@lru_cache(maxsize=4096)
 def function_id(program: str, function: str, network: int, *, sized: bool = True) -> Any:
     """Return the ID of a function, a field element of the SDK. `console/program/src/function_id/mod.rs`
 
@@ -217,11 +220,6 @@ def value_id(function: Any, value: str, tcm: str, index: int) -> int:
 @lru_cache(maxsize=1024)
 def _field(number: int) -> Any:
     return hashes().sdk.Field.from_string(f"{number}field")
-
-
-@lru_cache(maxsize=1024)
-def _leaf_start(version: int, variant: int, at: int) -> Bits:
-    return [*bits_of(version, 8), *bits_of(at, 8), *bits_of(variant, 8)]
 
 
 def private_id(value: str) -> int:

@@ -42,13 +42,8 @@ def load(what: str = "reading view keys", extra: str = "wallet") -> Any:
 
 def check_installed(what: str, extra: str) -> None:
     """Raise UsageError if the SDK is not installed, without importing it: called before a prompt for a key."""
-    if not installed():
+    if find_spec("aleo") is None:
         raise _missing(what, extra)
-
-
-def installed() -> bool:
-    """Return whether the SDK is installed, without importing it."""
-    return find_spec("aleo") is not None
 
 
 def _missing(what: str, extra: str) -> UsageError:

@@ -27,32 +27,19 @@ class NotAnElementError(ValueError):
     """A value that is neither a field element nor an ID that contains one."""
 
 
+@lru_cache(maxsize=8192)  # an ID occurs in its own place and in those that name it
 def element(value: object) -> int:
     """Return a field element as a number, from `12field` or a bech32m ID (`ab1…`, `at1…`, `au1…`, `sr1…`).
 
     The element of an ID is its payload, 32 bytes, little-endian. Raises NotAnElementError for anything else: an ID with
-    a wrong checksum, digits with a leading zero, a number that is not below FIELD_ORDER.
+    a wrong checksum, digits with a leading zero, a number that is not below FIELD_ORDER; TypeError for a list or an
+    object.
 
     >>> element("12field")
     12
     """
     if not isinstance(value, str):
         raise NotAnElementError(f"{value!r} is not a field element")
-    return _element(value)
-
-
-def element_bits(value: object) -> Bits:
-    """Return the bits of a field element, as `element` takes it; not to be changed."""
-    return _element_bits(value) if isinstance(value, str) else bits_of(element(value))
-
-
-@lru_cache(maxsize=8192)
-def _element_bits(value: str) -> Bits:
-    return bits_of(_element(value))
-
-
-@lru_cache(maxsize=8192)  # an ID occurs in its own place and in those that name it
-def _element(value: str) -> int:
     digits = value.removesuffix("field")
     if digits != value and digits.isascii() and digits.isdecimal() and len(digits) < 78:
         number = int(digits)
@@ -65,6 +52,12 @@ def _element(value: str) -> int:
             if len(data) == 32 and number < FIELD_ORDER:
                 return number
     raise NotAnElementError(f"{value!r} is not a field element or an ID")
+
+
+@lru_cache(maxsize=8192)
+def element_bits(value: object) -> Bits:
+    """Return the bits of a field element, as `element` takes it; not to be changed."""
+    return bits_of(element(value))
 
 
 def payload(prefix: str, text: str) -> bytes:
@@ -102,7 +95,7 @@ def bits_of(number: int, width: int = FIELD_BITS) -> Bits:
         bits: Bits = hashes().sdk.Field.from_bytes_le(number.to_bytes(32, "little")).to_bits_le()
         return bits
     data = (number & (1 << width) - 1).to_bytes(-(-width // 8), "little")
-    return list(chain.from_iterable(map(_OF_BYTE.__getitem__, data)))[:width]
+    return bits_of_bytes(data)[:width]
 
 
 @lru_cache(maxsize=1024)
@@ -135,13 +128,13 @@ class Hashes:
         """Return the hash of field elements, objects of the SDK, by Poseidon8."""
         return _number(self._poseidon8.hash(fields))
 
-    def leaf(self, bits: Bits) -> Bits:
-        """Return a leaf of a Merkle tree, made of its bits; leaves and nodes stay bits, as the next hash takes them."""
-        node: Bits = self._bhp1024.hash([False, *bits]).to_bits_le()
+    def hash_bits(self, bits: Bits) -> Bits:
+        """Return the hash of bits by BHP1024 as bits, which the next hash takes."""
+        node: Bits = self._bhp1024.hash(bits).to_bits_le()
         return node
 
     def node(self, left: Bits, right: Bits) -> Bits:
-        """Return a node of a Merkle tree."""
+        """Return a node of a Merkle tree, as bits."""
         node: Bits = self._bhp512.hash([True, *left, *right]).to_bits_le()
         return node
 
@@ -162,13 +155,13 @@ def empty_nodes() -> tuple[Bits, Bits]:
 
 def merkle_root(leaves: Iterable[Bits], depth: int) -> int:
     """Return the root of a tree, as `root_bits` makes it."""
-    return number_of(root_bits(leaves, depth))
+    return _number(hashes().sdk.Field.from_bits_le(root_bits(leaves, depth)))
 
 
 def root_bits(leaves: Iterable[Bits], depth: int) -> Bits:
     """Return the root of a tree: full to the next power of two, then a path with an empty sibling up to `depth`."""
     functions, (empty, pair) = hashes(), empty_nodes()
-    level = [functions.leaf(bits) for bits in leaves] or [empty]
+    level = [functions.hash_bits([False, *bits]) for bits in leaves] or [empty]
     width, levels = 1 << (len(level) - 1).bit_length(), 0
     if len(level) > 1 and len(level) % 2:
         level.append(empty)
@@ -180,11 +173,6 @@ def root_bits(leaves: Iterable[Bits], depth: int) -> Bits:
     for _ in range(depth - levels):
         root = functions.node(root, empty)
     return root
-
-
-def number_of(bits: Bits) -> int:
-    """Return the field element with these bits, the lowest first, as a number."""
-    return _number(hashes().sdk.Field.from_bits_le(bits))
 
 
 def _number(field: Any) -> int:

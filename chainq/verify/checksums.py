@@ -11,11 +11,6 @@ from pyarrow import compute
 from chainq.catalog import bech32
 
 _TERMS = np.array(bech32.TERMS, dtype=np.uint32)
-_SHIFTED = _TERMS[:, None] ^ np.zeros(32, dtype=np.uint32)  # after the first five bits, before the next five
-_PAIRS = (
-    ((_SHIFTED & np.uint32(0x1FFFFFF)) << np.uint32(5))
-    ^ _TERMS[(_SHIFTED >> np.uint32(25)) ^ np.arange(32, dtype=np.uint32)]
-).ravel()
 _VALUES = np.full(256, 255, dtype=np.uint8)
 _VALUES[list(bech32.ALPHABET.encode())] = np.arange(32, dtype=np.uint8)
 _BLOCK = 8192  # texts per computation: as many as fit into the processor cache
@@ -48,17 +43,9 @@ def _suspects(texts: Any) -> Any:
 
 
 def _residues(values: Any, head: int) -> Any:
-    """Return which rows of 5-bit values do not end in a valid checksum, given the prefix (BIP 173, BIP 350).
-
-    Processes two values per step, with a table of what the ten bits shifted out feed back into the checksum.
-    """
-    columns = np.ascontiguousarray(values.T)
+    """Return which rows of 5-bit values do not end in a valid checksum, given the prefix (BIP 173, BIP 350)."""
     checksum = np.full(len(values), head, dtype=np.uint32)
-    at = len(columns) % 2
-    if at:
-        checksum = ((checksum & np.uint32(0x1FFFFFF)) << np.uint32(5)) ^ columns[0] ^ _TERMS[checksum >> np.uint32(25)]
-    for first, second in zip(columns[at::2], columns[at + 1 :: 2], strict=True):
-        pair = first.astype(np.uint32) << np.uint32(5) ^ second
-        checksum = ((checksum & np.uint32(0xFFFFF)) << np.uint32(10)) ^ pair ^ _PAIRS[checksum >> np.uint32(20)]
-    strange = columns.max(axis=0, initial=0) > 31
+    for column in np.ascontiguousarray(values.T):
+        checksum = ((checksum & np.uint32(0x1FFFFFF)) << np.uint32(5)) ^ column ^ _TERMS[checksum >> np.uint32(25)]
+    strange = values.max(axis=1, initial=0) > 31
     return strange | ((checksum != bech32.BECH32) & (checksum != bech32.BECH32M))

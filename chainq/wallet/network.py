@@ -13,8 +13,5 @@ def check_network(service: Service, name: str) -> None:
     (latest,) = service.blocks.fetch_latest()
     number = fields.integer_of(fields.Picker(["network"])(latest.rows[0])[0])
     if number not in NETWORKS[name]:
-        raise UsageError(f"--network {name}: the service is on {_name_of(number)} (network ID {number})")
-
-
-def _name_of(number: int | None) -> str:
-    return next((name for name, numbers in NETWORKS.items() if number in numbers), "another network")
+        its = next((other for other, numbers in NETWORKS.items() if number in numbers), "another network")
+        raise UsageError(f"--network {name}: the service is on {its} (network ID {number})")

@@ -95,7 +95,7 @@ class Scanner(Closing):
                     block = b"[" + b",".join(map(bytes, batch.rows[start : start + BLOCK])) + b"]"
                     sent += 1
                     if self._size == 1 or sent <= OWN_BLOCKS:
-                        yield partial(self._match_here, block)
+                        yield partial(self._matcher.match, block)
                     else:
                         yield partial(self._workers.call, Matcher.match, block)
         except Exception as error:  # raised after the rows before it
@@ -104,9 +104,6 @@ class Scanner(Closing):
     @cached_property
     def _matcher(self) -> Matcher:
         return Matcher(self._view_keys)
-
-    def _match_here(self, block: bytes) -> Findings:
-        return self._matcher.match(block)
 
 
 def _joined(parts: Sequence[Findings]) -> Findings:

@@ -103,8 +103,8 @@ def clock(rows: Sequence[bytes], workers: int) -> float:
 @contextmanager
 def forgotten() -> Iterator[None]:
     """Forget what was remembered of rows."""
-    trees._element.cache_clear()
-    trees._element_bits.cache_clear()
+    trees.element.cache_clear()
+    trees.element_bits.cache_clear()
     check._block_hash.cache_clear()
     yield
 

@@ -18,8 +18,8 @@ from chainq.transport.base import ServiceOptions
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
 from chainq.wallet.keys import checked
-from chainq.wallet.ownership import Findings
-from chainq.wallet.scan import AHEAD, Scanner
+from chainq.wallet.ownership import Findings, Matcher
+from chainq.wallet.scan import AHEAD
 
 DUE = [TokenBalance(PUBLISHED.address, "credits.aleo", None, 2, 3_000_000, 1, 1_000_000)]
 
@@ -49,12 +49,12 @@ def test_a_closed_client_ends_them(read: Callable[[Client], object], monkeypatch
     """Rows that have arrived, more than a second's work, are not compared any more, except those of blocks that are."""
     client, compared = Client("demo:"), list[int]()
 
-    def match(_: Scanner, block: bytes) -> Findings:
+    def match(_: Matcher, block: bytes) -> Findings:
         client.close()
         compared.append(len(block))
         return Findings([], [])
 
-    monkeypatch.setattr(Scanner, "_match_here", match)
+    monkeypatch.setattr(Matcher, "match", match)
     with pytest.raises(UsageError, match="the client is closed"):
         read(client)
     assert len(compared) <= AHEAD
