@@ -78,7 +78,7 @@ class Client(Closing):
             dialect=dialect,
             rate=None if rate is None else values.checked_number("rate", rate),
             timeout=None if timeout is None else values.checked_number("timeout", timeout),
-            headers=dict(values.checked_header(*pair) for pair in (headers or {}).items()),
+            headers=dict(values.header(f"{name}: {value}") for name, value in (headers or {}).items()),
             cert=cert,
             retries=arguments.integer("retries", retries, 0, HIGHEST),
             concurrency=arguments.integer("concurrency", concurrency, 1, MOST_REQUESTS),
