@@ -12,7 +12,7 @@ from chainq.transport.base import ServiceOptions
 
 def completed(given: ServiceOptions) -> ServiceOptions:
     """Return `given` completed from the environment if it has neither a URL nor a profile, then from its profile, or
-    from the default one if there is neither still.
+    from the default one if there is neither still. CHAINQ_URL is also that of a profile without a URL.
 
     The result names the profile that was read. Its headers may be secrets, its certificate identifies a person, and its
     lake is of one chain, so they are used only for its own host. Raises UsageError for a missing profile, a mistake in
@@ -49,6 +49,8 @@ def _completed(given: ServiceOptions) -> ServiceOptions:
 
     settings = profiles.read()
     found = profiles.profile(given.profile, settings)
+    if not given.url and not found.url:
+        given = given._replace(url=_of_environment(given).url)
     trusted = not given.url or urlsplit(given.url)[:2] == urlsplit(found.url or "")[:2]
     return given._replace(
         url=given.url or found.url or "",

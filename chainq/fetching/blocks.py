@@ -53,6 +53,7 @@ class Blocks:
         self._calls, self._summary, self._asking, self._reader = calls, summary, asking, reader
         self._first = 0  # of the export behind a URL, as far as `from_first` knows
         self._tip: Tip | None = None
+        self._shown = -1  # the highest block that a lookup above that tip has shown
         self._lock = Lock()  # so that threads that need the tip request it once
         self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
@@ -85,7 +86,7 @@ class Blocks:
         """Return the tip. It is requested once and then cached until a `refresh`, so a run has one end."""
         with self._lock:
             if self._tip is None or refresh:
-                self._tip = self._read_tip()
+                self._tip, self._shown = self._read_tip(), -1
             return self._tip
 
     def _read_tip(self) -> Tip:
@@ -117,11 +118,12 @@ class Blocks:
     def tip_for(self, end: int) -> int:
         """Return the tip height, as far as it matters to a range that ends before `end`.
 
-        A response of latest/block may be stale and must not shorten the range: a lookup checks that no block follows.
+        A response of latest/block may be stale and must not shorten the range: a lookup checks that no block follows. Of
+        several servers behind a URL the next one may be behind, so a block that was shown once counts.
         """
-        tip = self.tip_height()
+        tip = max(self.tip_height(), self._shown)
         if tip < end - 1:
-            return highest_block(tip, end - 1, lambda height: self.block_hash(height) is not None)
+            tip = self._shown = highest_block(tip, end - 1, lambda height: self.block_hash(height) is not None)
         return tip
 
     def hash_of(self, height: int) -> str | None:

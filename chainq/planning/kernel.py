@@ -92,10 +92,10 @@ def by_order(request: RowsRequest, page: Page, order: Order, late: Collection[in
     they precede it in both orders. Nothing from a `late` height on, whose rows come behind those of higher ones.
     """
     start, end = request.heights.edges
-    if request.page or not (order.usable and order.seen):
-        return None
     there = bisect_left(page.heights, end if order.numeric else next_power(start))
-    last = min([*page.heights[there - 1 : there], *(height for height in late if height >= start)], default=start)
+    if request.page or not there or not (order.usable and order.seen):
+        return None
+    last = min(page.heights[there - 1], *(height for height in late if height >= start), end)
     return Proved(request.heights, page.rows, page.heights, Grade.ORDER).cut(start, last) if last > start else None
 
 

@@ -169,6 +169,15 @@ def test_an_ordered_proof_is_held_against_what_is_due() -> None:
         compare(proof, named(due(3, 6)))
 
 
+def test_late_heights_prove_nothing_by_themselves() -> None:
+    """They only end what a row proves: a page without rows, or without one that sorts alike, still proves nothing."""
+    assert by_order(request(200, 260), page(), order(), late=[250]) is None
+    assert by_order(request(95, 200), page(101, 105), order(page(3, 5)), late=[107]) is None
+    proof = by_order(request(200, 260), page(205, 258), order(), late=[250])
+    assert proof is not None
+    assert (proof.heights.edges, proof.row_heights) == ((200, 250), [205])
+
+
 def test_rows_of_kinds_that_a_service_may_not_list_are_due_once_it_lists_them() -> None:
     """Of a program that it does not know they leave their heights to belief, until several heights show that, and a row
     of another program that it lists any."""
