@@ -60,7 +60,6 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
 
     Raises UsageError; one that `read` raises gets the number of the line.
     """
-    check_open()
     number, sent = 0, b"\n"
     unfinished: list[bytes] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
     while sent:
