@@ -18,6 +18,7 @@ from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
+from chainq.cli.stdin import check_open
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError
 from chainq.fetching.blocks import check_age
@@ -58,6 +59,8 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
+    if STDIN in (query.lookups or ()):
+        check_open()
     resume = resume_settings(query, given)
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
     settings = output.settings(method, given, appended=appended, totals=totals)

@@ -6,7 +6,7 @@ from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color
 from chainq.cli.query import value_in
 from chainq.cli.report import Reporter
-from chainq.cli.stdin import expanded
+from chainq.cli.stdin import check_open, expanded
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError
 from chainq.fetching.service import Service
@@ -29,6 +29,8 @@ def run(given: ShowCommand) -> None:
     Raises ChainqError; NotFoundError after the screens of the others.
     """
     words = [word if word == STDIN else parts.check(word) for word in map(str.strip, given.objects)]
+    if STDIN in words:
+        check_open()
     missing: list[NotFoundError] = []
     form, reporter, number = as_json(given), Reporter(given), -1
     with connect.open_service(connect.service_options(given), reporter) as service, open_sink(None) as sink:

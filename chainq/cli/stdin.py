@@ -65,7 +65,6 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
 
     Raises UsageError; one that `read` raises gets the number of the line.
     """
-    check_open()
     number, sent, decoder = 0, b"\n", None
     unfinished: list[str] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
     while sent:
