@@ -19,14 +19,6 @@ from chainq.wallet import keys
 SALT_BYTES = 16
 
 
-class _Query(msgspec.Struct):
-    owner: str = ""
-
-
-class _Checkpoint(msgspec.Struct):
-    query: _Query = msgspec.field(default_factory=_Query)
-
-
 def range_and_files(words: Sequence[str] | None) -> tuple[str | None, list[str]]:
     """Return the argument that is a range, if any, and those that are files of view keys. Raises UsageError."""
     ranges = [word for word in words or () if is_range(word)]
@@ -68,8 +60,10 @@ def recorded_owner(addresses: Sequence[str], checkpoint: Path | None) -> str:
     """
     if checkpoint is None:
         return ""
+    from chainq.resume.checkpoint import Recorded
+
     try:
-        recorded = msgspec.json.decode(checkpoint.read_bytes(), type=_Checkpoint).query.owner
+        recorded = str(msgspec.json.decode(checkpoint.read_bytes(), type=Recorded).query.get("owner"))
         salt = bytes.fromhex(recorded.partition(":")[0])
     except (OSError, ValueError, RecursionError):  # what is wrong with the file shows later
         salt = b""

@@ -118,8 +118,8 @@ class Blocks:
     def tip_for(self, end: int) -> int:
         """Return the tip height, as far as it matters to a range that ends before `end`.
 
-        A response of latest/block may be stale and must not shorten the range: a lookup checks that no block follows. Of
-        several servers behind a URL the next one may be behind, so a block that was shown once counts.
+        A response of latest/block may be stale and must not shorten the range: a lookup checks that no block follows.
+        Of several servers behind a URL the next one may be behind, so a block that was shown once counts.
         """
         tip = max(self.tip_height(), self._shown)
         if tip < end - 1:

@@ -110,10 +110,8 @@ class Wallet(Closing):
 
         `fetch`: what yields the ownership rows. If spends are needed, all of the range is read before anything is
         yielded, with the full blocks from the first owned row on. `warn` is called with each record that has a fault,
-        up to `NAMED`, and before many full blocks are read. Raises ChainqError; IncompleteError for an export that
-        lacks tables.
+        up to `NAMED`, and before many full blocks are read. Raises ChainqError.
         """
-        service.need(*self.wanted.commands)
         self._examiner = self._examiner or Examiner(self._keys, service, warn)
         spends, keeper = self.wanted.spends, Keeper(Book(0), self._examiner)
         asked = query._replace(method=_OWNERSHIP, limit=None, reverse=query.reverse and not spends)
