@@ -207,8 +207,9 @@ class Run:
         at, end = heights.edges
         while self._ranked and (at := next((one for one in range(at, end) if one not in self._row_ids), end)) < end:
             found: dict[int, int] = {}
-            with suppress(*UNAVAILABLE, *DIVISIBLE):
-                found = self.ask(DueRequest(HeightRange(at, min(end, at + tuning.ROW_IDS)), row_ids=True))
+            for last in (at + tuning.ROW_IDS, min(end, at + tuning.ROW_IDS)):  # many heights may be too many
+                with suppress(*UNAVAILABLE, *DIVISIBLE):
+                    found = found or self.ask(DueRequest(HeightRange(at, last), row_ids=True))
             self._row_ids |= found
             self._ranked = bool(self._row_ids)
             at = max(at, *found) + 1 if found else at + tuning.ROW_IDS  # a response may end early
