@@ -1,4 +1,5 @@
-"""The proof kernel: a proof is a value, and only `by_order`, `by_height`, `by_witness` and `believed` make one.
+"""The proof kernel: a proof is a value. Only `by_order`, `by_height`, `by_witness` and `believed` make one; `cut` and
+`demote` take parts of it.
 
 Everything else in `chainq/planning/` chooses what to request next. A bad choice does no harm, because only rows of a
 proof are printed. There are three rules, each with an assumption (examples in docs/completeness.md):
@@ -47,7 +48,8 @@ class Proved(NamedTuple):
     grade: Grade
 
     def cut(self, start: int, end: int) -> "Proved":
-        """Return the proof of those of its heights that are in [start, end)."""
+        """Return the proof of those of its heights that are in [start, end). Rows without heights have no parts: none of
+        them would be left."""
         heights = self.heights.common(HeightRange(start, end))
         rows = slice(*(bisect_left(self.row_heights, edge) for edge in heights.edges))
         return Proved(heights, self.rows[rows], self.row_heights[rows], self.grade)
@@ -117,7 +119,7 @@ class Kinds:
 
     def __init__(self) -> None:
         self._listed: set[str] = set()
-        self._absent: dict[str, set[int]] = {}  # by program: heights where it has a row that is not listed
+        self._absent: dict[str, set[int]] = {}  # by kind: heights where it has a row that is not listed
         self._texts: dict[str, set[str]] = {}  # of programs, by each of them
 
     def note(self, kinds: Iterable[str]) -> None:
@@ -165,8 +167,8 @@ class Named:
 
     def see(self, heights: HeightRange, page: Page) -> None:
         """Record a response for `heights`. Raises IncompleteError for a row that is not due at its height."""
-        lie = page.heights or [-1] * len(page.rows)
-        for key, row, height in zip(self._names(page.rows), page.rows, lie, strict=True):
+        row_heights = page.heights or [-1] * len(page.rows)  # -1: not known
+        for key, row, height in zip(self._names(page.rows), page.rows, row_heights, strict=True):
             if height >= 0 and height not in self.heights:
                 continue
             name = key[: self._width] if self._width else key
