@@ -48,8 +48,8 @@ class Proved(NamedTuple):
     grade: Grade
 
     def cut(self, start: int, end: int) -> "Proved":
-        """Return the proof of those of its heights that are in [start, end). Rows without heights have no parts: none of
-        them would be left."""
+        """Return the proof of those of its heights that are in [start, end). Of rows without heights none would be
+        left."""
         heights = self.heights.common(HeightRange(start, end))
         rows = slice(*(bisect_left(self.row_heights, edge) for edge in heights.edges))
         return Proved(heights, self.rows[rows], self.row_heights[rows], self.grade)
