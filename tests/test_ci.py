@@ -45,7 +45,7 @@ def test_ruff_comes_first_and_tests_have_an_environment_of_their_own(tmp_path: P
     assert calls[2:5] == ["ruff check .", "ruff format --check .", "lint-imports"]
     tested = [line for line in calls[5:] if line != (typed := "mypy --python-executable .venv/bin/python")]
     assert typed in calls[7:]
-    assert tested[:3] == ["environment", "pip install -e .[test]", "pytest -m"]
+    assert tested[:3] == ["environment", "pip install -e .[test]", "pytest -n 4"]
     assert [line.split()[0] for line in tested[3:]] == ["pytest"]
 
 
