@@ -295,7 +295,7 @@ def _lookup_calls(service: Service, query: Query, dialect: Dialect) -> Iterator[
     for lookup in lookups(query) if query.bounds is None else [query.bounds]:
         if isinstance(lookup, Bounds):
             start, end = _words(lookup)
-            words = [f"each height from {start} to below {end}"]
+            words = [f"each height from {start} {'to the tip' if end == 'tip+1' else f'to below {end}'}"]
             values: Iterable[Value] = range(*lookup.fixed) if lookup.fixed else words
         else:
             values = [] if lookup is None else ["tip" if lookup == LATEST and query.by_height else lookup]

@@ -108,6 +108,8 @@ class RangePlan:
         """Insert the heights before the line that an older tip excluded and that have blocks now."""
         top = self.run.top
         ahead = self._line[0].heights if self._line else self._rest
+        if not (self._reverse or len(ahead)):  # the rest ended at an older tip
+            ahead = HeightRange(self.run.heights.end, self.run.heights.end)
         if self._reverse:
             gap = HeightRange(ahead.end, self._edge if top is None else min(top, self._edge))
         else:

@@ -60,8 +60,9 @@ def beside(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """Return what tables say of each other without full blocks: ownership rows are due by records, and their blocks
     name the hash and the time of records and transitions."""
     due = {}
-    if "records" in tables:
-        due["ownership"] = tables["records"].select(["height", "transition_id", "output_index"])
+    columns = ["height", *BY_COMMAND["records"].identity]
+    if "records" in tables and {*columns} <= {*tables["records"].column_names}:  # of a file these may be damaged
+        due["ownership"] = tables["records"].select(columns)
         due["ownership"] = due["ownership"].append_column(BESIDE, pa.nulls(tables["records"].num_rows))
     for command in {"records", "transitions"} & tables.keys() if "blocks" in tables else ():
         place = compute.index_in(tables[command]["height"], value_set=tables["blocks"]["height"].combine_chunks())

@@ -195,7 +195,7 @@ def test_6_max_age_notices_a_chain_that_stands_still(chainq: Program, truth: Tru
     said(job("--max-age", "36500d"), 0)
     service.tip = 25
     for _ in range(2):
-        said(job("--max-age", "10m"), 8, "block 25 is", "years", "older than --max-age 10m")
+        said(job("--max-age", "10m"), 8, "block 25 is", "months", "older than --max-age 10m")
         assert (
             "older than --max-age 10m; the chain or the service may have stopped\n"
             in chainq("status", str(job.kept)).out.decode()

@@ -59,7 +59,8 @@ socket.socket = Refused
         (OSError(23, "Too many open files in system"), "too many open files"),
         (RuntimeError("can't start new thread"), "no more processes or threads; lower"),
         (BlockingIOError(11, "Resource temporarily unavailable"), "no more processes or threads"),
-        (OSError(2, "No such file or directory"), ""),
+        (OSError(2, "No such file or directory"), "the current folder has been deleted"),
+        (OSError(2, "No such file or directory", "a.txt"), ""),
         (RuntimeError("something else"), ""),
     ],
 )

@@ -77,7 +77,7 @@ def test_4_a_deadline_in_the_middle(refusing: tuple[Refusing, str], chainq: Prog
     [
         (("block", "3"), ""),
         (("block", "1", "3", "--json"), "the json output is incomplete; run the command again"),
-        (("block", "1", "3", "-o", "rows.jsonl"), "rows.jsonl was not created"),
+        (("block", "1", "3", "-o", "rows.jsonl"), "rows.jsonl was not created; run the command again"),
     ],
 )
 def test_3_nothing_to_resume(

@@ -89,9 +89,7 @@ def test_a_transition_and_a_tag(chainq: Program, made: Path, lake: str) -> None:
     assert (ran.code, json.loads(ran.out)["transaction_id"]) == (0, spender), ran.err
     assert "tag 1field not found" in one_line(chainq("show", "1field", url=lake), 1)
     assert f"transition {ABSENT} not found" in one_line(chainq("show", ABSENT, url=lake), 1)
-    assert "cannot show '1field': this is a field or group element" in one_line(
-        chainq("show", "1field", url="demo:"), 2
-    )
+    assert "cannot show '1field': only an export is searched" in one_line(chainq("show", "1field", url="demo:"), 2)
 
 
 class Burning(Moving):

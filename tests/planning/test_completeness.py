@@ -213,8 +213,9 @@ def test_the_height_with_the_most_rows_is_compared(fault: str, counts: list[int]
     assert verdict(outcome, made, HeightRange(0, 60)) == "truth"
 
 
-SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.25}
-"""Chains, and how many times the fewest calls a run may take."""
+SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.7}
+"""Chains, and how many times the fewest calls a run may take. A full page with heights that show no row costs the
+summaries of up to 1,000 heights a call, because rows of a block that was stored again may come behind it."""
 
 
 @pytest.mark.parametrize(
