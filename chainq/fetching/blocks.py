@@ -123,7 +123,8 @@ class Blocks:
         """
         tip = max(self.tip_height(), self._shown)
         if tip < end - 1:
-            tip = self._shown = highest_block(tip, end - 1, lambda height: self.block_hash(height) is not None)
+            tip = highest_block(tip, end - 1, lambda height: self.block_hash(height) is not None)
+            self._shown = max(self._shown, tip)  # another thread may have seen a higher one
         return tip
 
     def hash_of(self, height: int) -> str | None:

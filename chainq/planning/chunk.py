@@ -281,14 +281,14 @@ class Prover:
     def _must_come(self, named: Named, height: int) -> bool:
         """Return whether rows that are missing at a height must come after all: the rows of earlier heights, which are
         requested once a run, show of which kinds the service lists any."""
-        run, kinds = self._run, self._run.kinds
+        run = self._run
         before = HeightRange(max(0, run.heights.start - tuning.NAMED_BLOCKS), run.heights.start)
         if len(before) and not run.looked_back:
             run.looked_back = True
             with suppress(ChainqError):  # they may be pruned
                 if (due := run.due(before)) and (page := self._page(due.heights)):
                     self._names(due).see(due.heights, page)
-        return any(at == height and kinds.must(named.kinds_at(key)) for at, key in named.missing())
+        return named.owed(height) > 0
 
     def _collected(self, named: Named, ask: Ask, *, seen: bool = False) -> tuple[Proved, int | None]:
         """Return the proof of the first heights whose rows came, and the height whose rows need not come.

@@ -194,6 +194,10 @@ class Named:
         lacking = (one for one in due if self._lacks(one[1]))
         return sorted(one for one in lacking if self.kinds.may(self.kinds_at(one[1])))
 
+    def owed(self, height: int) -> int:
+        """Return how many rows are missing at a height that the service must list."""
+        return sum(self.kinds.must(self.kinds_at(key)) for _, key in self.missing(height))
+
     def _lacks(self, key: Key) -> bool:
         """Return whether a row was not shown, with each known text of its program."""
         rows = self._found.get(key)

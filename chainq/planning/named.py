@@ -47,10 +47,6 @@ class Collector:
     def _left(self, height: int) -> int:
         return len(self._named.missing(height))
 
-    def _owed(self, height: int) -> int:
-        """Return how many rows are missing at a height that the service must list."""
-        return sum(self._named.kinds.must(self._named.kinds_at(key)) for _, key in self._named.missing(height))
-
     def _see(self, heights: HeightRange, size: int | None, number: int = 0) -> Page | None:
         try:
             page = self._ask(heights, size, number)
@@ -76,7 +72,7 @@ class Collector:
         self._walks(height, longest or size, due)
         for _, key in self._named.missing(height):
             self._named.kinds.lack(self._named.kinds_at(key), height)
-        if owed := self._owed(height):
+        if owed := self._named.owed(height):
             raise BehindError(
                 f"{heights}: {owed} of its {due} rows do not come, by its full block; the service lacks them",
                 behind(height, self._top),
@@ -99,7 +95,7 @@ class Collector:
             # A walk that shows a share of the rows, by chance, lacks the last one again and again. Rows that need not
             # come leave their height to belief, which has requests of its own.
             enough = min(tuning.MOST_IDLE, ceil(tuning.CERTAIN * due / came)) if came else tuning.EMPTY_WALKS
-            enough = enough if self._owed(height) else 1
+            enough = enough if self._named.owed(height) else 1
 
     def _walk(self, height: int, size: int, due: int) -> tuple[int, int]:
         """Request the pages of a height until all rows were shown. Return the most rows in one page (the server's own

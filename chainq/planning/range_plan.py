@@ -108,12 +108,11 @@ class RangePlan:
         """Insert the heights before the line that an older tip excluded and that have blocks now."""
         top = self.run.top
         ahead = self._line[0].heights if self._line else self._rest
-        if not (self._reverse or len(ahead)):  # the rest ended at an older tip
-            ahead = HeightRange(self.run.heights.end, self.run.heights.end)
         if self._reverse:
             gap = HeightRange(ahead.end, self._edge if top is None else min(top, self._edge))
         else:
-            gap = HeightRange(self._edge, ahead.start if top is None else min(top, ahead.start))
+            end = ahead.start if len(ahead) else self.run.heights.end  # the rest may have ended at an older tip
+            gap = HeightRange(self._edge, end if top is None else min(top, end))
         if gap.start < gap.end:
             self._line.insert(0, Chunk(gap, self.run.pace.choose()[1]))
 

@@ -207,7 +207,7 @@ class Run:
         at, end = heights.edges
         while self._ranked and (at := next((one for one in range(at, end) if one not in self._row_ids), end)) < end:
             found: dict[int, int] = {}
-            for last in (at + tuning.ROW_IDS, min(end, at + tuning.ROW_IDS)):  # many heights may be too many
+            for last in dict.fromkeys((at + tuning.ROW_IDS, min(end, at + tuning.ROW_IDS))):  # many may be too many
                 with suppress(*UNAVAILABLE, *DIVISIBLE):
                     found = found or self.ask(DueRequest(HeightRange(at, last), row_ids=True))
             self._row_ids |= found
