@@ -169,7 +169,8 @@ class Prover:
         """Return what the order of a page proves."""
         run = self._run
         if run.full(page) and len({*page.heights}) <= page.heights[-1] - asked.start:
-            self._late(asked, page)  # rows of heights that show none may come behind the end of the page
+            # Rows of heights that show none may come behind the end of the page: fewer heights would show them.
+            self._page(HeightRange(asked.start, page.heights[-1]))
         return by_order(RowsRequest(asked), page, run.order, run.late_heights)
 
     def _checked(self, proof: Proved, heights: HeightRange, asked: HeightRange, page: Page) -> list[Proved]:

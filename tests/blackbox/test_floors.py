@@ -255,8 +255,24 @@ def test_pages_that_hide_a_block_which_was_stored_again(
     again: int, words: tuple[str, ...], more: str, program: Program, uneven: Truth
 ) -> None:
     """Its rows are the first that a page should show, or the summaries of many heights do not come."""
-    service = Counted(uneven.chain, Faults(f"stored-again:{again}", *([more] if more else [])), 90)
+    service = Counted(uneven.chain, Faults(f"stored-again:{again}", *([more] if more else [])), 120)
     whole_with(again, service, "records", (*words, "--page-size", "20"), program, uneven)
+
+
+class Unranked(Counted):
+    """A service without block summaries, so that nothing tells the row ids of heights without rows."""
+
+    def _result(self, name: str, params: Any, number: int) -> bytes:
+        if name == "getBlocks":
+            raise RpcError(-32601, "Method not found")
+        return super()._result(name, params, number)
+
+
+@pytest.mark.parametrize("again", [HEAVY + 1, 111])
+def test_pages_that_hide_a_block_where_nothing_tells_row_ids(again: int, program: Program, uneven: Truth) -> None:
+    """The heights below the last row of a full page are requested again, and show rows that come late."""
+    service = Unranked(uneven.chain, Faults(f"stored-again:{again}"), 300)
+    whole_with(again, service, "records", ("100:190", "--page-size", "20"), program, uneven)
 
 
 def whole_with(
