@@ -180,7 +180,7 @@ class StatusCommand(options.ReportOptions, command="status"):
         chainq status blocks.ckpt --max-age 15m
     """
 
-    targets: list[str] = argument("CHECKPOINT|DEST...", "Checkpoint files, or folders or URLs of exports.")
+    target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or the folder or URL of an export.")
     max_age: float | None = option(
         "AGE", "Exit with code 8 if the last success is older, or the last run failed for good.", parser=options.max_age
     )
