@@ -43,7 +43,6 @@ def run(given: BalanceCommand) -> None:
     found = sorted(read_keys(files, given), key=lambda key: key.address)
     addresses = [key.address for key in found]
     reporter = Reporter(given)
-    settings.warn_odd(reporter.warn)
     warn_readable(settings.file, reporter.warn)
     with ExitStack() as stack:
         options = connect.service_options(given)

@@ -79,8 +79,7 @@ def build(
         call(options(**parsed))
 
     command.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]  # what Typer reads
-    lines = examples.splitlines()
-    epilog = "".join((f"Example{'s' * (len(lines) > 1)}:\n", *(f"  {line}\n" for line in lines)))
+    epilog = "".join(("Examples:\n", *(f"  {line.strip()}\n" for line in examples.splitlines())))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
     built = cast("PlainCommand", typer.main.get_command(app))
@@ -118,7 +117,8 @@ def _tool(name: str) -> "Command":
 
         method = listed()
     declared = [one for one in parameters(options, method) if one.name not in options.without]
-    return build(name, options, call, options.examples, declared, inspect.getdoc(options) or "")
+    text, _, examples = (inspect.getdoc(options) or "").partition("\n\nExamples:\n")
+    return build(name, options, call, examples, declared, text)
 
 
 def _purpose(options: type[Group]) -> str:

@@ -54,7 +54,6 @@ def option(
     default: Any = None,
     *,
     names: str = "",
-    heading: str | None = None,
     common: bool = False,
     least: float | None = None,
     most: float | None = None,
@@ -62,13 +61,12 @@ def option(
 ) -> Any:
     """Declare an option.
 
-    `names`: with blanks between, if they are not that of the attribute alone; `heading`: of the help, if it is not that
-    of the group; `common`: as in `Declared`; `least`, `most`: of a number; `more`: as Typer's `Option` takes it.
+    `names`: with blanks between, if they are not that of the attribute alone; `common`: as in `Declared`; `least`,
+    `most`: of a number; `more`: as Typer's `Option` takes it.
     """
     if least is not None:
         more["parser"] = partial(_number, least, most)
-    info = Option(..., *names.split(), metavar=metavar or None, rich_help_panel=heading, help=text, **more)
-    return Declared(info, default, common)
+    return Declared(Option(..., *names.split(), metavar=metavar or None, help=text, **more), default, common)
 
 
 def _number(least: float, most: float | None, text: Any) -> float:
@@ -110,10 +108,10 @@ class Group:
     """Options and arguments as annotated attributes; an instance has the values of a run.
 
     `of`: whether the command of a method has them. `heading`: of its own options in the help. Of the class of a tool:
-    `command`, its name, `examples`, one per line, and `without`, the names of options that it does not have.
+    `command`, its name, and `without`, the names of options that it does not have; its docstring is its help, and ends
+    with examples.
     """
 
-    examples = ""
     without: tuple[str, ...] = ()
     of: Callable[[Method], bool] = staticmethod(lambda _: True)
 
@@ -122,7 +120,7 @@ class Group:
         for name, declared in vars(cls).items():
             if isinstance(declared, Declared) and isinstance(info := declared.info, OptionInfo):
                 info.param_decls = info.param_decls or (_written(name),)
-                info.rich_help_panel = (heading if info.rich_help_panel is None else info.rich_help_panel) or None
+                info.rich_help_panel = heading or None
         if command:
             TOOLS[command] = cls
 
@@ -214,11 +212,7 @@ class CallFilterOptions(Group, of=lambda method: bool(method.program), heading=F
 class FilterOptions(Group, of=lambda method: bool(method.condition), heading=FILTER):
     """Which rows, by any field."""
 
-    where: list[str] | None = option(
-        "EXPRESSION",
-        "Rows that meet a condition: '{method.condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).",
-        common=True,
-    )
+    where: list[str] | None = option("EXPRESSION", "Rows that meet a condition: '{method.condition}'.", common=True)
 
 
 class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
@@ -230,9 +224,7 @@ class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):
 class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
     """Incremental runs."""
 
-    lag: int | None = option(
-        "N", f"Stay N blocks below the tip: a service may add rows late.  [default: {SETTLE}]", least=0
-    )
+    lag: int | None = option("N", f"Stay N blocks below the tip.  [default: {SETTLE}]", least=0)
     rewind: int | None = option("N", "Fetch the last N or more blocks again.", least=1)
     follow: bool = switch("Keep running and print new blocks.", names="--follow -f", common=True)
     interval: float | None = option("SECONDS", f"Seconds between polls.  [default: {INTERVAL:g}]", least=0.01)
@@ -249,9 +241,7 @@ class OutputOptions(Group, heading=OUTPUT):
 
     flatten = follow = no_check = False  # of a command without these options
     format: str | None = option(
-        "NAME",
-        "table, jsonl, json, csv, tsv, text, parquet or chart. Default: table, or jsonl in a pipe.",
-        common=True,
+        "NAME", "table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe.", common=True
     )
     table: bool = switch("Human-readable table.")
     jsonl: bool = switch("One JSON object per line.")
@@ -275,7 +265,15 @@ class FlattenOptions(Group, heading=OUTPUT):
     flatten: bool = switch("jsonl with a key for each column (b.c).")
 
 
-class ServiceFlags(Group, heading=SERVICE):
+class LogOptions(Group):
+    """What stderr shows."""
+
+    quiet: bool = switch("Suppress all but errors and warnings about rows.", names="--quiet -q")
+    verbose: bool = switch("Log every request to stderr.", names="--verbose -v")
+    log_format: Literal["text", "json"] = option("text|json", "Format of the lines on stderr.", "text")
+
+
+class ServiceFlags(LogOptions, heading=SERVICE):
     """Where the data comes from, and how it is requested."""
 
     lake: str | None = None  # of a command without these options
@@ -287,21 +285,12 @@ class ServiceFlags(Group, heading=SERVICE):
     deadline: str | None = option("DURATION", "Exit with code 4 if it takes longer: 90s, 10m, 2h.")
     retries: int | None = option("N", f"Retries for transient failures.  [default: {RETRIES}]", least=0)
     concurrency: int = option("N", "Parallel requests.", CONCURRENCY, names="--concurrency -j", least=1, most=64)
-    max_memory: int = option(
-        "SIZE",
-        f"Memory for responses: 512M, 2G.  [default: {MAX_MEMORY >> 30}G]",
-        MAX_MEMORY,
-        parser=memory,
-        show_default=False,
-    )
+    max_memory: int | None = option("SIZE", f"Memory for responses.  [default: {MAX_MEMORY >> 30}G]", parser=memory)
     rate: float | None = option("N", "Maximum requests per second.", least=1e-6, most=1e6)
     header: list[Any] | None = option(  # of pairs, which Typer cannot have in a list
         "'NAME: VALUE'", "HTTP header; VALUE may be env:VARIABLE.", parser=partial(header, of="--header")
     )
     cert: str | None = option("FILE[:KEY]", "Client certificate (PEM), and its key.")
-    quiet: bool = switch("Suppress all but errors and warnings about rows.", names="--quiet -q", heading="")
-    verbose: bool = switch("Log every request to stderr.", names="--verbose -v", heading="")
-    log_format: Literal["text", "json"] = option("text|json", "Format of the lines on stderr.", "text", heading="")
 
 
 class LakeOptions(Group, of=lambda method: method.stored, heading=SERVICE):
@@ -322,16 +311,16 @@ class StrictOptions(Group, of=lambda method: method.ranged or method.sized, head
     strict: bool = switch("Exit with code 6 before rows without proof.")
 
 
-class RequestOptions(Group, heading=SERVICE):
+class RequestOptions(Group):
     """Whether the requests of a command are sent."""
 
-    dry_run: bool = switch("Print the requests as JSON Lines and send none.", heading="")
+    dry_run: bool = switch("Print the requests as JSON Lines and send none.")
 
 
 class ReportOptions(Group):
     """How a helper prints its result."""
 
-    json: bool = switch("JSON instead of a table.")
+    json: bool = switch("JSON instead of text.")
 
 
 class MethodOptions(

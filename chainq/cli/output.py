@@ -57,8 +57,11 @@ class OutputSettings(NamedTuple):
 
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
-        spec = self.spec._replace(resumed=resumed, warn=reporter.warn, **known)
-        writer = self.make(reporter.beside(sink), spec)
+        suffix = self.file.suffix if self.file else ""
+        expected = registry.EXTENSIONS.get(suffix.lower(), self.format)
+        if expected != self.format and (expected != "text" or self.can.binary):
+            reporter.warn_once("extension", f"{self.file} contains {self.format}, but its extension is {suffix}")
+        writer = self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
         if self.source or self.typed:
             from chainq.formats.changes import Changing, with_program_id, with_types
 
@@ -72,13 +75,6 @@ class OutputSettings(NamedTuple):
         if self.file is not None and self.file.exists() and not self.file.is_file():
             return ""
         return f"{self.file} was {'left unchanged' if self.file and self.file.exists() else 'not created'}"
-
-    def warn_odd(self, warn: Callable[[str], None]) -> None:
-        """Warn of what is odd about the settings."""
-        extension = self.file.suffix if self.file else ""
-        expected = registry.EXTENSIONS.get(extension.lower(), self.format)
-        if expected != self.format and (expected != "text" or self.can.binary):
-            warn(f"{self.file} contains {self.format}, but its extension is {extension}")
 
 
 def settings(

@@ -8,7 +8,10 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from chainq.catalog import identifiers
 from chainq.catalog.dialects import Dialect
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from chainq.resume.settings import ResumeSettings
     from chainq.rows.where import Where
 
-_RANGE = re.compile(r"[0-9_.:KkMm\u2212-]+|latest")
+_RANGE = re.compile(r"-?[0-9_.:KkMm\u2212][0-9_.:KkMm\u2212-]*|latest")
 """What a range can look like, also one with a mistake; anything else is a data set or a file, and so is ./5."""
 _FIELDS = {Role.HEIGHT: ("height", "header.metadata.height"), Role.ID: ("transaction_id", "transaction.id")}
 """Where the rows of chainq's own jsonl have what a lookup takes."""
@@ -142,10 +145,13 @@ def _lookups(method: Method, given: "MethodOptions", check: bool) -> tuple[Looku
 
 
 def value_in(line: str, paths: Sequence[str]) -> str:
-    """Return the height or ID in a line of standard input: the line itself, or a field of the JSON object in it.
+    """Return the height or ID in a line of standard input: the line itself, the text of a JSON string, as jq prints it,
+    or a field of a JSON object.
 
     `paths`: of the fields, the first one that is there counts. Raises UsageError.
     """
+    with suppress(msgspec.DecodeError):
+        return msgspec.json.decode(line, type=str).strip()
     if not line.startswith("{"):
         return line
     from chainq.rows.fields import Picker, text_of
@@ -174,13 +180,9 @@ def _checked(role: Role, word: str, check: bool) -> str:
 
 def is_range(word: str) -> bool:
     """Return whether the argument is a range, or is meant as one: a name that exists and is no range is not."""
-    if word == STDIN:
-        return False
-    try:
-        parse_range(word)
-    except UsageError:
-        return _RANGE.fullmatch(word) is not None and not os.path.exists(word)  # noqa: PTH110  # a Path raises for a name that is too long
-    return True
+    with suppress(UsageError):
+        return parse_range(word) is not None
+    return bool(_RANGE.fullmatch(word)) and not os.path.exists(word)  # noqa: PTH110  # a Path raises for a name that is too long
 
 
 def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) -> Bounds:

@@ -72,9 +72,9 @@ class Reporter(Progress):
             self._log_call(report)
         elif report.wait is not None and report.rate_limited:
             ends = f"chainq retries for up to {PATIENCE:g} s; use --rate N to stay below the limit"
-            self._warn_once("429", f"{report.method}: HTTP 429, the service limits the rate of calls; {ends}")
+            self.warn_once("429", f"{report.method}: HTTP 429, the service limits the rate of calls; {ends}")
         elif report.hung and "hung" not in self._said:
-            self._warn_once("hung", f"{report.named}: {report.outcome}")
+            self.warn_once("hung", f"{report.named}: {report.outcome}")
         elif report.wait is not None and report.wait >= LONG_WAIT and self._failed >= 2 * self._warned:
             self._warned = self._failed  # and then not before an outage is twice as long
             self.warn(f"{report.method}: {report.outcome}; retrying in {report.wait:.0f} s")
@@ -95,7 +95,7 @@ class Reporter(Progress):
             **fields,
         )
 
-    def _warn_once(self, kind: str, text: str) -> None:
+    def warn_once(self, kind: str, text: str) -> None:
         """Print a warning, unless one of its kind was printed."""
         if kind not in self._said:
             self._said.add(kind)

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
 from chainq.cli.report import Reporter
-from chainq.cli.stdin import check_open
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError
 from chainq.fetching.blocks import check_age
@@ -30,9 +29,10 @@ from chainq.formats.protocol import Writer
 from chainq.heights.bounds import LATEST, Bounds
 from chainq.heights.range import HeightRange
 from chainq.process.signals import PipeClosed, signals_deferred
-from chainq.query import STDIN, Batch, Query
+from chainq.query import STDIN, Batch, Lookup, Query
 from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
+from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url
 from chainq.transport.jsonrpc import encode
 
@@ -59,8 +59,6 @@ def run(
     Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
-    if STDIN in (query.lookups or ()):
-        check_open()
     resume = resume_settings(query, given)
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
     settings = output.settings(method, given, appended=appended, totals=totals)
@@ -79,12 +77,17 @@ def run(
         reading = Reading(query, service, lookups(query))
         stack.callback(reporter.end)
         stack.callback(_say_doubts, reading, reporter)
-        if resume is not None:
-            _follow(reading, resume, identity, settings, reporter)
+        if resume is None:
+            if given.max_age is not None:
+                check_age(service.blocks.tip(), given.max_age)
+            _Run(reading, settings, reporter).write()
             return
-        if given.max_age is not None:
-            check_age(service.blocks.tip(), given.max_age)
-        _Run(reading, settings, reporter).write()
+        from chainq.resume import follow
+
+        gc.enable()
+        reporter.draw(rows_on_terminal=settings.spec.terminal)
+        resume = resume._replace(header=settings.has_header)
+        follow.run(service, query, resume, identity, partial(settings.begin, reporter), reporter.warn, reporter)
 
 
 def _say_doubts(reading: Reading, reporter: Reporter) -> None:
@@ -93,26 +96,6 @@ def _say_doubts(reading: Reading, reporter: Reporter) -> None:
     for note in reading.doubts():
         if not reader_gone or isinstance(note.text, Shortfall):
             reporter.warn(note.text)
-
-
-def _follow(
-    reading: Reading,
-    resume: "ResumeSettings",
-    identity: Mapping[str, object],
-    settings: OutputSettings,
-    reporter: Reporter,
-) -> None:
-    """Write new rows, with `--follow` until interrupted."""
-    from chainq.resume import follow
-
-    def begin(sink: Sink, continued: bool) -> Writer:
-        settings.warn_odd(reporter.warn)
-        return settings.begin(reporter, sink, continued)
-
-    gc.enable()
-    reporter.draw(rows_on_terminal=settings.spec.terminal)
-    resume = resume._replace(header=settings.has_header)
-    follow.run(reading.service, reading.query, resume, identity, begin, reporter.warn, reporter)
 
 
 class _Run:
@@ -124,12 +107,11 @@ class _Run:
 
     def write(self) -> None:
         """Write all rows. Raises ChainqError and PipeClosed."""
-        self.settings.warn_odd(self.reporter.warn)
         with open_sink(self.settings.file) as sink:
-            self._draw()
-            heights = self.reading.resolve()
-            if self.query.bounds is not None:
-                self.reporter.begin(len(heights) if self.query.limit is None else None)
+            if STDIN not in (self.query.lookups or ()) or not os.isatty(0):  # else somebody types there
+                self.reporter.draw(rows_on_terminal=self.settings.spec.terminal)
+            self.reading.resolve()
+            self.reporter.begin(*self._work())
             try:
                 self._write(sink)
             except NotFoundError as error:
@@ -142,19 +124,15 @@ class _Run:
                     error.add_note(rest)
                 raise
 
-    def _draw(self) -> None:
-        """Have the progress shown from the first request on, in what the query counts.
-
-        How many heights a range has, the tip may decide; that is known later.
-        """
-        query, names = self.query, self.query.lookups or ()
-        if not (STDIN in names and os.isatty(0)):  # somebody types them there
-            self.reporter.draw(rows_on_terminal=self.settings.spec.terminal)
+    def _work(self) -> tuple[int | None, str]:
+        """Return how many units the progress counts, None if that is not known yet, and what they are."""
+        query = self.query
         if query.lookups is not None:
-            known = all(isinstance(name, int | str) and name != STDIN for name in names)
-            self.reporter.begin(len(names) if known else None, query.looked_up)
-        elif query.bounds is None:
-            self.reporter.begin(query.limit, "rows")
+            known = all(isinstance(one, int | str) and one != STDIN for one in query.lookups)
+            return len(query.lookups) if known else None, query.looked_up
+        if query.bounds is None:
+            return query.limit, "rows"
+        return len(self.reading.heights) if query.limit is None else None, "heights"
 
     def _write(self, sink: Sink) -> None:
         query, settings, reading = self.query, self.settings, self.reading
@@ -167,10 +145,6 @@ class _Run:
         sink.keep()
         self.opened = True
         self._copy(_begun_together(batches) if settings.format == "table" else batches, writer, sink)
-        if (
-            STDIN in (query.lookups or ()) and not reading.begun and query.limit != 0
-        ):  # a filter before it may find nothing
-            self.reporter.note(f"standard input had no {query.looked_up}")
         for note in reading.notes():
             (self.reporter.warn if note.warning else self.reporter.note)(note.text)
 
@@ -286,30 +260,28 @@ def _print_requests(
 
 
 def _lookup_calls(service: Service, query: Query, dialect: Dialect) -> Iterator[_Call]:
-    """Yield the request for each height or ID, and before the first that depends on the tip one for it.
+    """Yield the request for each height or ID, and before all of them one for the tip if any depends on it.
 
     Where the method takes the row id of a block, the block is requested first.
     """
     role = Role.HEIGHT if query.by_height else Role.ID
-    tip_requested = False
-    for lookup in lookups(query) if query.bounds is None else [query.bounds]:
-        if isinstance(lookup, Bounds):
-            start, end = _words(lookup)
-            words = [f"each height from {start} {'to the tip' if end == 'tip+1' else f'to below {end}'}"]
-            values: Iterable[Value] = range(*lookup.fixed) if lookup.fixed else words
-        else:
-            values = [] if lookup is None else ["tip" if lookup == LATEST and query.by_height else lookup]
-        if not tip_requested and (isinstance(lookup, Bounds) or values == ["tip"]):
-            yield _TIP
-            tip_requested = True
-        for value in values:
-            if isinstance(value, int) and not service.requested(query, HeightRange(value, value + 1)):
-                continue
-            sent = value
-            if query.method.shape is Shape.ROWS and dialect.transactions_by_row_id:
-                yield BY_COMMAND["block"], {role: value}
-                sent = f"row id of block {value}"
-            yield query.method, {role: sent}
+    wanted = [one for one in lookups(query) if one is not None] if query.bounds is None else [query.bounds]
+    if any(isinstance(one, Bounds) or one == LATEST for one in wanted):
+        yield _TIP
+    for value in (value for one in wanted for value in _values(one)):
+        if isinstance(value, int) and not service.requested(query, HeightRange(value, value + 1)):
+            continue
+        if query.method.shape is Shape.ROWS and dialect.transactions_by_row_id:
+            yield BY_COMMAND["block"], {role: value}
+            value = f"row id of block {value}"
+        yield query.method, {role: value}
+
+
+def _values(lookup: Lookup | Bounds) -> Iterable[Value]:
+    """Return what is sent for a lookup, or for each height of a range."""
+    if isinstance(lookup, Bounds):
+        return range(*lookup.fixed) if lookup.fixed else ["each height from {} to below {}".format(*_words(lookup))]
+    return ["tip" if lookup == LATEST else lookup]
 
 
 def _range_calls(service: Service, query: Query) -> Iterator[_Call]:
@@ -322,38 +294,31 @@ def _range_calls(service: Service, query: Query) -> Iterator[_Call]:
         paging = {Role.PAGE: query.page or 0, Role.SIZE: chosen or 1}
     if bounds is None:
         yield method, paging
-    elif bounds.fixed:
-        heights = HeightRange(*bounds.fixed)
-        parts: Iterable[HeightRange] = [heights]
-        if query.page is not None:
-            check_one_page(method, heights)
-        else:
-            if query.where:  # of rows that pass, nobody knows where they are
-                query = query._replace(limit=None)
-            some = service.requested(query, heights)
-            parts = (request.heights for part in some for request in first_requests(query, part))
-        for part in parts:
-            yield method, {Role.START: part.start, Role.END: part.end, **paging}
-    else:
-        start, end = _words(bounds)
+        return
+    parts: Iterable[tuple[Value, Value]] = [bounds.fixed or _words(bounds)]
+    if not bounds.fixed:
         yield _TIP
+    elif query.page is not None:
+        check_one_page(method, HeightRange(*bounds.fixed))
+    else:
+        if query.where:  # of rows that pass, nobody knows where they are
+            query = query._replace(limit=None)
+        some = service.requested(query, HeightRange(*bounds.fixed))
+        parts = (request.heights.edges for part in some for request in first_requests(query, part))
+    for start, end in parts:
         yield method, {Role.START: start, Role.END: end, **paging}
 
 
 def _words(bounds: Bounds) -> tuple[Value, Value]:
     """Return both bounds, as words if they depend on the tip or on block times."""
     last = DEFAULT_LAST if bounds == Bounds() else bounds.last
-    start = _word(bounds.start, bounds.since, 0) if last is None else _from_tip(1 - last)
-    return start, _word(bounds.end, bounds.until, "tip+1")
+    start = bounds.start if last is None else -last
+    return _word(start, bounds.since, 0), _word(bounds.end, bounds.until, "tip+1")
 
 
 def _word(bound: int | None, time: float | None, default: Value) -> Value:
     if time is not None:
-        return f"first block at {datetime.fromtimestamp(time, UTC).isoformat()}"
+        return f"first block at {utc(time)}"
     if bound is None:
         return default
-    return bound if bound >= 0 else _from_tip(bound + 1)
-
-
-def _from_tip(offset: int) -> str:
-    return f"tip{offset:+d}" if offset else "tip"
+    return bound if bound >= 0 else f"tip{bound + 1:+d}"

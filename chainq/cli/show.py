@@ -6,7 +6,7 @@ from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color
 from chainq.cli.query import value_in
 from chainq.cli.report import Reporter
-from chainq.cli.stdin import check_open, expanded
+from chainq.cli.stdin import expanded
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError
 from chainq.fetching.service import Service
@@ -29,11 +29,9 @@ def run(given: ShowCommand) -> None:
     Raises ChainqError; NotFoundError after the screens of the others.
     """
     words = [word if word == STDIN else parts.check(word) for word in map(str.strip, given.objects)]
-    if STDIN in words:
-        check_open()
     missing: list[NotFoundError] = []
-    form, reporter, number = as_json(given), Reporter(given), -1
-    with connect.open_service(connect.service_options(given), reporter) as service, open_sink(None) as sink:
+    form = as_json(given)
+    with connect.open_service(connect.service_options(given), Reporter(given)) as service, open_sink(None) as sink:
         for number, name in enumerate(filter(None, expanded(words, _object))):
             try:
                 found = service.blocks.from_first(partial(parts.gather, service, name, given.last))
@@ -43,8 +41,6 @@ def run(given: ShowCommand) -> None:
             drawn = _drawn(given, form, found, service)
             with signals_deferred():
                 sink.write(drawn if form or number == len(missing) else b"\n" + drawn)
-        if number < 0:
-            reporter.note("standard input had no heights or IDs")
         if missing:
             names = [name for error in missing for name in error.missing or ("",)]
             failure = NotFoundError("; ".join(map(str, missing)), missing=names)

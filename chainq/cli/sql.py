@@ -1,7 +1,6 @@
 """`chainq sql`: a query over a data set, or over the last blocks, which are fetched into memory first."""
 
 import gc
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -38,7 +37,7 @@ def run(given: "SqlOptions") -> None:
     """Print the result of a query; without one, the views of a data set for DuckDB. Raises ChainqError."""
     words = list(given.words or ())
     query = _query(words)
-    heights = next((word for word in words if is_range(word) and not os.path.exists(word)), None)  # noqa: PTH110
+    heights = next((word for word in words if is_range(word)), None)
     if heights is not None:
         words.remove(heights)
     _check_words(words, query)
@@ -54,8 +53,7 @@ def run(given: "SqlOptions") -> None:
     if query is None and settings.file is not None:
         raise UsageError("-o needs a query")
     reporter = Reporter(given)
-    settings.warn_odd(reporter.warn)
-    store = open_store(words[0], given.max_memory) if words else None
+    store = open_store(words[0], connect.service_options(given).max_memory) if words else None
     if query is None:
         _print_views(store, given, reporter)
         return
@@ -154,7 +152,7 @@ def _rows(reading: Reading, reporter: Reporter) -> Iterator[list[Raw]]:
 def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
     """Write a result in the format that is wanted."""
     settings = _settings(result.columns, given)
-    writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
+    writer = settings.begin(reporter, sink, selected=True)
     for rows in result.batches:
         with signals_deferred():
             writer.write(rows)

@@ -9,20 +9,18 @@ import msgspec
 
 from chainq import tuning
 from chainq.cli.output import as_json, write
-from chainq.errors import ChainqError, IncompleteError, StaleError, UsageError
+from chainq.errors import IncompleteError, StaleError, UsageError
 from chainq.heights.block_time import format_age
 from chainq.heights.range import HeightRange
 from chainq.resume.checkpoint import in_use, is_checkpoint, recorded
-from chainq.text.humanize import counted, duration, in_bytes, utc
+from chainq.text.humanize import counted, duration, utc
 from chainq.text.sanitize import printable
 
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
     from chainq.lake.store import Store
 
-
-SHOWN = 10  # gaps that a line names
-NONE_YET = "no run went well yet"
+NAMED = 10  # gaps that a line names
 
 
 class Status(NamedTuple):
@@ -30,7 +28,7 @@ class Status(NamedTuple):
 
     `next`: the first height that is not there yet. `tip`: the height of the tip at the last success; `tip_time`: of
     that block, as all times in seconds since 1970. `lag`: blocks from `next` to the tip. `success`: when a run of it
-    went well last; `age`: seconds since then. `rows`, `bytes`: of the output below `next`, of a balance its records.
+    went well last; `age`: seconds since then. `rows`: of the output below `next`, of a balance its records.
     `failure`, `error`: when and why a run failed last; `lasting`: whether the last run failed for good
     (`errors.is_lasting`). `missing`: the heights, from and below, that are not there although other tables or
     later ones are. `running`: whether a run has the lock of a checkpoint now.
@@ -45,53 +43,53 @@ class Status(NamedTuple):
     success: float | None = None
     age: float | None = None
     rows: int = 0
-    bytes: int | None = None
     failure: float | None = None
     error: str = ""
     lasting: bool = False
     missing: tuple[tuple[int, int], ...] = ()
     running: bool | None = None
 
+    @property
+    def gaps(self) -> str:
+        """Return the heights that are missing, in words."""
+        named = ", ".join(str(HeightRange(*gap)) for gap in self.missing[:NAMED])
+        return f"missing {named}{' and more' * (len(self.missing) > NAMED)}"
+
+    @property
+    def no_success(self) -> str:
+        """Return why there is no last success."""
+        return "its first run is in progress" if self.running and not self.failure else "no run went well yet"
+
 
 def run(given: "StatusCommand") -> None:
-    """Print how far checkpoints and data sets have come.
+    """Print how far a checkpoint or a data set has come.
 
-    After those that can be read, raises a ChainqError that names the others, IncompleteError if one lacks heights, and
-    with `--max-age` StaleError if one is older or its last run failed for good.
+    Raises UsageError if there is none. After the output, raises IncompleteError if it lacks heights, and with
+    `--max-age` StaleError if it is older or its last run failed for good.
     """
-    found: list[Status] = []
-    errors: list[ChainqError] = []
-    locks = {f"{target}.lock" for target in given.targets}  # as `status *` names them
-    for target in dict.fromkeys(one for one in given.targets if one not in locks):
-        try:
-            found += statuses(target, time.time())
-        except ChainqError as error:
-            errors.append(error)
+    found, single = _statuses(given.target, time.time())
     if as_json(given):
-        alone = len(given.targets) == 1 and Path(given.targets[0]).is_file()  # a checkpoint is about one command
         tables = [status._asdict() for status in found]
-        lines = [msgspec.json.encode(tables[0] if alone else tables).decode()] if found else []
+        text = msgspec.json.encode(tables[0] if single else tables).decode() + "\n"
     else:
-        lines = list(dict.fromkeys(line for status in found for line in _lines(status)))
+        text = "".join(f"{line}\n" for status in found for line in _lines(status))
     if not given.quiet:
-        write("".join(f"{line}\n" for line in lines))
-    if not errors:
-        errors = [fault for status in found if (fault := _fault(status, given.max_age)) is not None]
-    if errors:
-        kind = next((type(error) for error in errors if not isinstance(error, StaleError)), StaleError)
-        raise kind("; ".join(dict.fromkeys(map(str, errors))))
+        write(text)
+    faults = [f"{one.target}: {one.command}: {why}" for one in found if (why := _fault(one, given.max_age))]
+    if faults:
+        raise (IncompleteError if any(one.missing for one in found) else StaleError)("; ".join(faults))
 
 
-def statuses(target: str, now: float) -> list[Status]:
-    """Return the status of a checkpoint, or those of the tables of a data set. Raises UsageError if there is none."""
+def _statuses(target: str, now: float) -> tuple[list[Status], bool]:
+    """Return the status of a checkpoint, or those of the tables of a data set, and which it is. Raises UsageError."""
     path = Path(target)
     if path.is_file():
-        return [_of_checkpoint(path, printable(target), now)]
+        return [_of_checkpoint(path, printable(target), now)], True
     from chainq.lake.store import open_store
 
     store = open_store(target)
     if found := list(_of_data_set(store, now)):
-        return found
+        return found, False
     raise UsageError(f"no checkpoint and no data set at {store.label}")
 
 
@@ -105,16 +103,15 @@ def _of_checkpoint(path: Path, name: str, now: float) -> Status:
         name,
         printable(str(known.query.get("command", ""))),
         last.next,
-        tip=tip,
-        tip_time=state.tip_time,
-        lag=None if tip is None else tip + 1 - last.next,
-        success=state.success or None,
-        age=now - state.success if state.success else None,
-        rows=last.rows,
-        bytes=last.length if known.output else None,
-        failure=state.failure or None,
-        error=printable(state.error),
-        lasting=state.lasting,
+        tip,
+        state.tip_time,
+        None if tip is None else tip + 1 - last.next,
+        state.success or None,
+        now - state.success if state.success else None,
+        last.rows,
+        state.failure or None,
+        printable(state.error),
+        state.lasting,
         running=in_use(path),
     )
 
@@ -142,72 +139,50 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
         missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
         end = missing[0][0] if missing else heights.end
         success = max((entry.modified for entry in entries), default=None)
-        below = [entry for entry in entries if entry.spec.end <= end]
         yield Status(
             store.label,
             command,
             end,
-            tip=tip,
+            tip,
             lag=None if tip is None else max(0, tip + 1 - end),
             success=success,
             age=None if success is None else now - success,
-            rows=sum(entry.rows for entry in below),
-            bytes=sum(entry.size for entry in below),
+            rows=sum(entry.rows for entry in entries if entry.spec.end <= end),
             missing=missing,
         )
 
 
 def _lines(status: Status) -> Iterator[str]:
     """Yield a line that says all of a status, and one for the last error, unless a later run succeeded."""
-    reached = f"up to block {status.next - 1}" if status.next else "not begun"
-    first = status.running and not status.failure  # the first run is in progress
-    newest = "newest file written" if status.running is None else "last success"
+    written = "newest file written" if status.running is None else "last success"
     parts = [
-        f"{status.target}: {status.command} {reached}",
+        f"{status.target}: {status.command} {f'up to block {status.next - 1}' if status.next else 'not begun'}",
         "" if status.tip is None else f"{counted(status.lag or 0, 'block')} below tip {status.tip}",
-        f"{newest} {duration(max(0.0, status.age))} ago" if status.age is not None else "" if first else NONE_YET,
-        "a run is in progress" if status.running else "",
+        status.no_success if status.age is None else f"{written} {duration(status.age)} ago",
+        "a run is in progress" if status.running and status.age is not None else "",
         counted(status.rows, "row"),
-        "" if status.bytes is None else in_bytes(status.bytes),
-        _missing(status),
+        status.gaps if status.missing else "",
     ]
     yield ", ".join(filter(None, parts))
     if status.failure is not None and status.failure >= (status.success or 0):
         yield f"{status.target}: last error, {utc(status.failure)}: {status.error}"
 
 
-def _missing(status: Status) -> str:
-    if not status.missing:
+def _fault(status: Status, limit: float | None) -> str:
+    """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one;
+    empty for neither."""
+    if status.missing:
+        from chainq.lake.data_set import export_command
+
+        heights = HeightRange(status.missing[0][0], status.missing[-1][1])
+        return f"{status.gaps}; {export_command([status.command], heights, status.target)} writes them"
+    if limit is None:
         return ""
-    from chainq.lake.data_set import listed
-
-    return f"missing {listed([HeightRange(*edges) for edges in status.missing], SHOWN)}"
-
-
-def _stale(status: Status, limit: float) -> str:
-    """Return why the last success is not one within `limit` seconds, empty if it is."""
-    age = status.age
-    if age is None:
-        first = "its first run is in progress" if status.running and not status.failure else NONE_YET
-        return "" if status.missing else first
-    if age < -tuning.AHEAD:
-        return f"the last success is {duration(-age)} in the future"
-    if age > limit:
+    if status.age is None:
+        return status.no_success
+    if status.age < -tuning.AHEAD:
+        return f"the last success is {duration(-status.age)} in the future"
+    if status.age > limit:
         what = "newest file was written" if status.running is None else "last success was"
-        return f"the {what} {duration(age)} ago, longer than --max-age {format_age(limit)}"
+        return f"the {what} {duration(status.age)} ago, longer than --max-age {format_age(limit)}"
     return f"the last run failed for good: {status.error}" if status.lasting else ""
-
-
-def _fault(status: Status, limit: float | None) -> ChainqError | None:
-    """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one; None
-    for neither."""
-    name = f"{status.target}: {status.command}"
-    if limit is not None and (why := _stale(status, limit)):
-        return StaleError(f"{name}: {why}")
-    if not status.missing:
-        return None
-    from chainq.lake.data_set import export_command
-
-    heights = HeightRange(status.missing[0][0], status.missing[-1][1])
-    writes = export_command([status.command], heights, status.target)
-    return IncompleteError(f"{name}: {_missing(status)}", f"{writes} writes them")

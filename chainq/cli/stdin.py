@@ -4,11 +4,8 @@ import os
 import select
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeVar
-
-import msgspec
 
 from chainq.errors import UsageError
 from chainq.query import STDIN
@@ -44,12 +41,18 @@ def everything() -> str:
         raise UsageError(f"standard input is not valid {error.encoding.upper()}") from None
 
 
-def expanded(words: Iterable[T], read: Callable[[str], T]) -> Iterator[T | None]:
-    """Yield the words, `-` replaced by what `read` makes of the lines of standard input; None each time that none is
+def expanded(words: Collection[T], read: Callable[[str], T]) -> Iterator[T | None]:
+    """Return the words, `-` replaced by what `read` makes of the lines of standard input; None each time that none is
     ready. One that is the same as the one before is left out: of rows, many have the ID of the row before.
 
-    Raises UsageError.
+    Raises UsageError, at once if standard input is closed.
     """
+    if STDIN in words:
+        check_open()
+    return _unlike_the_one_before(words, read)
+
+
+def _unlike_the_one_before(words: Iterable[T], read: Callable[[str], T]) -> Iterator[T | None]:
     before: T | None = None
     for word in words:
         for found in lines(read) if word == STDIN else (word,):
@@ -61,12 +64,9 @@ def expanded(words: Iterable[T], read: Callable[[str], T]) -> Iterator[T | None]
 def lines(read: Callable[[str], T]) -> Iterator[T | None]:
     """Yield what `read` makes of each line of standard input that is not empty; None each time that none is ready.
 
-    A line that is a JSON string, as jq prints it, is read as its text.
-
     Raises UsageError; one that `read` raises gets the number of the line.
     """
-    number, sent, decoder = 0, b"\n", None
-    unfinished: list[str] = []  # pieces of a line that has not ended; joined once, since there may be hundreds
+    number, text, sent, decoder = 0, "", b"\n", None
     while sent:
         try:
             if not select.select([0], [], [], STDIN_WAIT)[0]:
@@ -76,27 +76,18 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
         except OSError as error:
             raise UsageError(f"cannot read standard input: {error.strerror}") from None
         decoder = decoder or getincrementaldecoder(encoding(sent))("replace")
-        unfinished.append(decoder.decode(sent, final=not sent))
-        if sum(map(len, unfinished)) > LONGEST_LINE:
+        text += decoder.decode(sent, final=not sent)
+        if len(text) > LONGEST_LINE:
             raise UsageError(f"a line of standard input is longer than {LONGEST_LINE // 2**20} MiB")
-        if sent and "\n" not in unfinished[-1]:
+        if sent and "\n" not in text[-len(sent) :]:  # a line of many pieces is split once
             continue
-        *ended, rest = "".join(unfinished).split("\n")
-        unfinished = [rest]
-        for line in ended if sent else (*ended, rest):
+        *ended, text = text.split("\n")
+        for line in ended if sent else (*ended, text):
             number += 1
-            if word := _unquoted(line.lstrip("\ufeff").strip()):
+            if word := line.lstrip("\ufeff").strip():
                 try:
                     found = read(word)
                 except UsageError as error:
                     error.message = f"line {number} of standard input: " + error.message
                     raise
                 yield found
-
-
-def _unquoted(word: str) -> str:
-    """Return the text of a JSON string; any other text as it is."""
-    if word.startswith('"'):
-        with suppress(msgspec.DecodeError):
-            return msgspec.json.decode(word, type=str).strip()
-    return word

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from chainq.cli import options
-from chainq.cli.options import OUTPUT, RANGE, RANGE_HELP, REQUIRED, Group, argument, option, processes, switch
+from chainq.cli.options import RANGE, RANGE_HELP, REQUIRED, Group, argument, option, processes, switch
 
 WALLET, EXPORT = "Wallet", "Export"
 
@@ -20,9 +20,7 @@ class KeyOptions(Group, heading=WALLET):
         "FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.", common=True
     )
     insecure_key_file: bool = switch("Accept a key file that others can access.")
-    network: Literal["mainnet", "testnet"] | None = option(
-        "NAME", "Fail if the service is on another network: mainnet, testnet."
-    )
+    network: Literal["mainnet", "testnet"] | None = option("NAME", "Fail on another network: mainnet, testnet.")
     workers: int | None = processes()
 
 
@@ -65,13 +63,13 @@ class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, comma
     other columns, --spent and --unspent do: they request the blocks and the transactions of your records. --lake DEST
     requests none of those that an export of chain, ownership and records has, except source texts of programs other
     than credits.aleo, which an export of transitions has. With --url DEST, such an export, no service learns anything.
+
+    Examples:
+        chainq owned 0:500 --decrypt
+        chainq owned 0:500 --csv --columns height,timestamp,amount,program_id
+        chainq owned 0:500 --spent --unspent --as-of 499
     """
 
-    examples = (
-        "chainq owned 0:500 --decrypt\n"
-        "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
-        "chainq owned 0:500 --spent --unspent --as-of 499"
-    )
     without = ("range", "page")
 
 
@@ -94,40 +92,36 @@ class BalanceCommand(
     wallet).
 
     Amounts are in the smallest unit, such as microcredits; a table has them with their unit.
-    """
 
-    examples = "chainq balance --end 400\nchainq balance --end 500 --csv"
+    Examples:
+        chainq balance --end 400
+        chainq balance --end 500 --csv
+    """
 
     start: str | None = option("H", "Height before the first record.", common=True)
     end: str | None = option("H", "End height, exclusive; not with --checkpoint.", common=True)
 
 
-class ShowCommand(options.ServiceFlags, heading=OUTPUT, command="show"):
+class ShowCommand(options.ReportOptions, options.ServiceFlags, command="show"):
     """Show a block, transaction, address or program.
 
     Each on one screen: a block with its transactions and records, a transaction as a tree, the newest transactions
     of an address or of a function, the newest calls of a program. No method looks up transitions, records and block
     hashes: show looks for them in the newest blocks. Of an export (--url DEST) a screen has what there is in the
     tables of chain, and in records and transitions. In a pipe values are whole, unless COLUMNS is set.
-    """
 
-    examples = (
-        "chainq show 12345 latest\nchainq show credits.aleo/transfer_public\n"
-        "chainq records --last 10 --limit 5 --jsonl | chainq show -"
-    )
+    Examples:
+        chainq show 12345 latest
+        chainq show credits.aleo/transfer_public
+        chainq records --last 10 --limit 5 --jsonl | chainq show -
+    """
 
     objects: list[str] = argument(
         "OBJECT...",
         "Height, latest, block hash, transaction ID, transition ID, address, program, PROGRAM/FUNCTION, record "
         "ciphertext, tag (in an export), or - for stdin, one per line.",
     )
-    last: int | None = option(
-        "N",
-        "Blocks to search. Default: 500K for an address, 1000 for a record or hash, else 100.",
-        heading="",
-        least=1,
-    )
-    json: bool = switch("All parts as one JSON object.")
+    last: int | None = option("N", "Blocks to search. Default: 500K for an address, else 100 or 1000.", least=1)
     no_trunc: bool = switch(options.NO_TRUNC_HELP)
 
 
@@ -142,12 +136,12 @@ class ExportCommand(
 
     Run it again to resume, also without COMMAND: partitions that are complete are skipped, the last one is replaced
     as the chain grows, and so are those that a reorg touched.
-    """
 
-    examples = (
-        "chainq export chain --to chain 10K:11K --partition 1K\nchainq export records --to chain 10K:11K\n"
-        "chainq verify chain"
-    )
+    Examples:
+        chainq export chain --to chain 10K:11K --partition 1K
+        chainq export records --to chain 10K:11K
+        chainq verify chain
+    """
 
     words: list[str] | None = argument(
         "[COMMAND...] [RANGE]",
@@ -170,22 +164,23 @@ class DoctorCommand(options.ReportOptions, options.ServiceFlags, command="doctor
     """Examine a server: dialect, methods, pagination, limits.
 
     Sends fewer than 40 requests, one at a time.
-    """
 
-    examples = "chainq doctor --url http://127.0.0.1:8545"
+    Examples:
+        chainq doctor --url http://127.0.0.1:8545
+    """
 
 
 class StatusCommand(options.ReportOptions, command="status"):
     """Show how far a checkpoint or an export has come.
 
     Also how their last runs ended. Reads files only and sends no request, so it suits monitoring.
+
+    Examples:
+        chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl
+        chainq status blocks.ckpt --max-age 15m
     """
 
-    examples = (
-        "chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl\nchainq status blocks.ckpt --max-age 15m"
-    )
-
-    targets: list[str] = argument("CHECKPOINT|DEST...", "Checkpoint files, or folders or URLs of exports.")
+    target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or the folder or URL of an export.")
     max_age: float | None = option(
         "AGE", "Exit with code 8 if the last success is older, or the last run failed for good.", parser=options.max_age
     )
@@ -195,8 +190,9 @@ class StatusCommand(options.ReportOptions, command="status"):
 class VerifyCommand(options.RangeOptions, options.OutputOptions, options.ServiceFlags, heading=RANGE, command="verify"):
     """Find missing, duplicate, altered and misplaced rows.
 
-    RANGE: reads the full blocks of a service (--url) and compares all other rows with them. Without an argument, it
-    verifies the last 10 blocks. chainq doctor examines how lists behave: their order, ends and pages.
+    RANGE: reads the full blocks of a service (--url) and compares all other rows with them, transactions at --sample N
+    heights. Without an argument, it verifies the last 10 blocks. chainq doctor examines how lists behave: their order,
+    ends and pages.
 
     DEST: checks the files of an export and compares its tables with its full blocks, without a network. It verifies
     the whole export and takes no range.
@@ -208,25 +204,19 @@ class VerifyCommand(options.RangeOptions, options.OutputOptions, options.Service
     --full and --sample N also compare an export with a service; --sample N compares some rows of a file. verify exits
     with code 0 if nothing is wrong, with code 6 if anything is or RANGE ends above the tip, and with other codes if it
     fails before the end.
-    """
 
-    examples = (
-        "chainq verify --last 100 --url http://127.0.0.1:8545\n"
-        "chainq records 500:600 -o records.csv\nchainq verify records.csv"
-    )
+    Examples:
+        chainq verify --last 100 --url http://127.0.0.1:8545
+        chainq records 500:600 -o records.csv
+        chainq verify records.csv
+    """
 
     range: str | None = argument(
         "[RANGE|DEST|FILE]", f"{RANGE_HELP[:-1]}; or the folder or URL of an export, or a file of rows.", None
     )
-    commands: list[str] | None = option(
-        "A,B", "Commands besides blocks: transactions, records, ownership, transitions."
-    )
+    commands: list[str] | None = option("A,B", "Besides blocks: transactions, records, ownership, transitions.")
     witness: str | None = option("URL", "Second service to compare with, or its profile.", common=True)
-    sample: int | None = option(
-        "N",
-        "Compare N random heights; of a service, their transactions. Default there: 64.",
-        least=1,
-    )
+    sample: int | None = option("N", "Compare N random heights; of a service, 64 by default.", least=1)
     full: bool = switch("Compare all heights instead of a sample.", common=True)
     workers: int | None = processes()
     hashes: bool = switch("Recompute block hashes, roots and IDs from the rows.")
@@ -247,9 +237,11 @@ class SqlOptions(
     of a table and their types. Without DEST the tables that the query names are fetched into memory, for the range;
     --url DEST without a range is the whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW
     statements, for duckdb -init.
+
+    Examples:
+        chainq sql --last 1000 'select program_id, count(*) from records group by 1'
     """
 
-    examples = "chainq sql --last 1000 'select program_id, count(*) from records group by 1'"
     without = ("columns", "typed")
 
     words: list[str] | None = argument(
@@ -264,9 +256,10 @@ class RpcOptions(options.ServiceFlags, options.RequestOptions, command="rpc"):
     """Call any method and print its result.
 
     The result is one line of JSON, indented on a terminal. Name and parameters are sent as given, in every dialect.
-    """
 
-    examples = 'chainq rpc getBlocks \'{"start": 0, "end": 5}\''
+    Examples:
+        chainq rpc getBlocks '{"start": 0, "end": 5}'
+    """
 
     method: str = argument("METHOD", "Name of the method on the server.")
     params: str | None = argument("[PARAMS]", "JSON object or array, or - to read it from stdin.", None)
@@ -276,18 +269,20 @@ class ProfilesCommand(options.ReportOptions, command="profiles"):
     """List the profiles in config.toml.
 
     Without their secrets. chainq doctor prints the lines of one.
-    """
 
-    examples = "chainq profiles --json"
+    Examples:
+        chainq profiles --json
+    """
 
 
 class ServeOptions(Group, command="serve"):
     """Serve the sample chain over HTTP, with optional faults.
 
     With --lake it serves an export. Listens on a loopback address, prints its URL and runs until interrupted.
-    """
 
-    examples = "chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1"
+    Examples:
+        chainq serve --port 8545 --fault row-cap:700 --fault fail-rate:0.1
+    """
 
     port: int = option("N", "TCP port; 0: any free one.", 8545, least=0, most=65535, common=True)
     host: str = option("ADDRESS", "A loopback address; any address with --lake.", "127.0.0.1")
@@ -307,22 +302,28 @@ class ServeOptions(Group, command="serve"):
 
 
 class CompletionOptions(Group, command="completion"):
-    """Print the completion script of a shell."""
+    """Print the completion script of a shell.
 
-    examples = "source <(chainq completion bash)"
+    Examples:
+        source <(chainq completion bash)
+    """
 
     shell: Literal["bash", "zsh", "fish"] = argument("SHELL", "bash, zsh or fish.")
 
 
 class HelpOptions(Group, command="help"):
-    """Show the help of a command."""
+    """Show the help of a command.
 
-    examples = "chainq help records"
+    Examples:
+        chainq help records
+    """
 
     command: str | None = argument("[COMMAND]", "The command. Default: chainq itself.", None)
 
 
 class VersionOptions(Group, command="version"):
-    """Print the version."""
+    """Print the version.
 
-    examples = "chainq version"
+    Examples:
+        chainq version
+    """

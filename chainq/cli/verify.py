@@ -59,7 +59,6 @@ def run(given: VerifyCommand) -> None:
         from chainq.verify.run import steps
     given.exclude("sample", "full")
     settings, reporter = output.settings(FINDINGS, given), Reporter(given)
-    settings.warn_odd(reporter.warn)
     rows, checks, reached = Counter[str](), Counter[str](), 0
     with ExitStack() as opened:
         hashes = _hashes(given, opened)
@@ -190,7 +189,7 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
         due = HeightRange(*bounds.fixed) if bounds.fixed else None
         files = open_rows(Path(word), ",".join(given.commands or ()) or None, due, opened)
     else:
-        files = ExportFiles(word, given.max_memory)
+        files = ExportFiles(word, options.max_memory)
     if hashes is not None:
         hashes.need(files.columns())
     opens, hint = files.opens(compared=compared), REWRITE if single else REPAIR

@@ -16,7 +16,7 @@ SAID = {
     "block 5 -v": (0, "Z block height 5: 1 row [0-9]+ bytes "),
     "balance -100:": (2, "negative numbers are not allowed here\n"),
     "blocks -100:": (2, "not allowed here; for the last N blocks use --last N\n"),
-    "transactions --last 3 --dry-run": (0, "each height from tip-2 to the tip"),
+    "transactions --last 3 --dry-run": (0, "each height from tip-2 to below tip.1"),
     "COLUMNS=200 full-blocks 12345 --table --columns transactions[].transaction.id": (0, "(at1[^ ]*…[^ ]*, ){6}at1"),
     "show credits.aleo --last 5 --no-trunc": (0, "at1[0-9a-z]{58}"),
     "COLUMNS=200 show credits.aleo --last 5": (0, "at1[0-9a-z]{58}"),

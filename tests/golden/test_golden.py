@@ -37,7 +37,6 @@ VARYING = (
     (r"\d\d:\d\d:\d\d\.\d{3}Z", "TIME"),
     (r" *\b\d+ ms\b *", " N ms "),
     (r'"(success|failure|age|seconds)":[0-9.e-]+', r'"\1":N'),
-    (r'("tip_time":null[^}]*"bytes":)[0-9]+', r"\1N"),  # of Parquet files
     (r"last error, \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "last error, DATE"),
     (r'"(time|run|request_id)":"[^"]*"', r'"\1":"…"'),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in [0-9.]+ s", "DATE, in N s"),
