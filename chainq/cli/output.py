@@ -16,7 +16,7 @@ from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, ca
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import mask_url, printable, quoted
-from chainq.text.width import terminal_width, width_is_stated
+from chainq.text.width import stated_width, terminal_width
 
 if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions, ReportOptions
@@ -102,7 +102,7 @@ def settings(
         terminal=terminal,
         width=terminal_width(),
         color=use_color(terminal=terminal),
-        abbreviate=not given.no_trunc and (file is None or terminal or width_is_stated()),
+        abbreviate=not given.no_trunc and (file is None or terminal or bool(stated_width())),
         totals=totals,
     )
     source = method.program if any(column in method.derived for column in shown) else ""

@@ -17,7 +17,7 @@ from chainq.query import STDIN
 from chainq.show import parts
 from chainq.show.screens import draw
 from chainq.sinks.open import open_sink
-from chainq.text.width import terminal_width, width_is_stated
+from chainq.text.width import stated_width, terminal_width
 
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
@@ -63,6 +63,6 @@ def _drawn(given: ShowCommand, form: bool, found: parts.Parts, service: Service)
     if form:
         encoded = parts.encode(found)
         return indented(encoded.rstrip(b"\n"), color) + b"\n" if terminal else encoded
-    abbreviate = not given.no_trunc and (terminal or width_is_stated())
+    abbreviate = not given.no_trunc and (terminal or bool(stated_width()))
     spec = OutputSpec("show", (), terminal=terminal, width=terminal_width(), color=color, abbreviate=abbreviate)
     return draw(found, spec, service.blocks.first)

@@ -82,7 +82,13 @@ def parse(text: bytes, path: Path) -> Settings:
         file, profiles = msgspec.convert(content, _ConfigFile), dict[str, Profile]()
         for name, values in file.profiles.items():
             at = f"profiles.{name}"
-            profiles[name] = _checked(msgspec.convert(values, Profile))
+            profiles[name] = found = msgspec.convert(values, Profile)
+            if found.url is not None:
+                identifiers.url(found.url)
+            if found.dialect not in (None, AUTO, *DIALECTS):
+                raise UsageError(f"dialect {quoted(str(found.dialect))}: expected {AUTO} or {' or '.join(DIALECTS)}")
+            for header_name, value in found.headers.items():
+                checked_header(header_name, value)
     except (msgspec.ValidationError, UsageError) as error:  # neither repeats a value that may be a secret
         said = str(error).replace("Object contains unknown field", "unknown key")
         raise UsageError(f"{path}: {at}: {said}") from None
@@ -125,14 +131,3 @@ def hidden(settings: Settings) -> str:
 
 def _there(profiles: Collection[str]) -> str:
     return f"profiles there: {', '.join(sorted(profiles)) or 'none'}"
-
-
-def _checked(found: Profile) -> Profile:
-    """Return a profile whose values are checked beyond their types. Raises UsageError."""
-    if found.url is not None:
-        found = msgspec.structs.replace(found, url=identifiers.url(found.url))
-    if found.dialect is not None and found.dialect not in (AUTO, *DIALECTS):
-        raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
-    for name, text in found.headers.items():
-        checked_header(name, text)
-    return found
