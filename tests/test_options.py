@@ -110,7 +110,7 @@ def test_a_new_option_is_one_field(capsys: pytest.CaptureFixture[str]) -> None:
         depth: int = option("N", "Depth of a look.", 3, least=1, common=True)
 
     seen: list[Tuned] = []
-    command = commands.build("tuned", Tuned, seen.append, "chainq tuned", commands.parameters(Tuned), "Tune.")
+    command = commands.build("tuned", Tuned, seen.append, commands.parameters(Tuned), "Tune.")
     command.main(["--depth", "5", "--rate", "2"], standalone_mode=False)
     command.main([], standalone_mode=False)
     assert [given.depth for given in seen] == [5, 3]

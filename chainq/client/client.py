@@ -223,11 +223,8 @@ class Client(Closing):
     def transactions(self, height: Height, *, where: Texts | None = None) -> list[Row]: ...
 
     @overload
-    def transactions(self, start: Height | None, end: Height | None, **options: Unpack[WhereOptions]) -> Rows: ...
-
-    @overload
     def transactions(
-        self, *, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
+        self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
     ) -> Rows: ...
 
     def transactions(self, *heights: Any, **options: Any) -> list[Row] | Rows:
