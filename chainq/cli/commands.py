@@ -48,7 +48,7 @@ PROGRAM_EPILOG = """Try it without a server:
 
 def parameters(options: type[Group], method: Method | None = None) -> list[inspect.Parameter]:
     """Return what the groups of a class declare as parameters that Typer can read, of a method those that it has."""
-    found = []
+    taken = []
     others = {*ARGUMENTS.values()} - {ARGUMENTS.get(param.role) for param in method.params} if method else ()
     for group, name, declared in options.declared():
         if method is None or (group.of(method) and name not in others):
@@ -56,10 +56,10 @@ def parameters(options: type[Group], method: Method | None = None) -> list[inspe
             info.help = (info.help or "").format(method=method) if method else info.help
             kind: Any = group.__annotations__[name]
             annotation: Any = Annotated[kind, info]
-            found.append(
+            taken.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=annotation)
             )
-    return found
+    return taken
 
 
 def build(

@@ -197,12 +197,12 @@ def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...
     for name in map(str.strip, requested.split(",")):
         if not name or not name.isprintable():
             raise UsageError(f"invalid --columns {quoted(requested)}: expected names with commas between")
-        found = selectable_column(name, method.selectable)
-        found = found if found or no_check else column_by_end(name, method.selectable)
-        if name not in ALL and not (found or no_check):
+        column = selectable_column(name, method.selectable)
+        column = column if column or no_check else column_by_end(name, method.selectable)
+        if name not in ALL and not (column or no_check):
             known = ", ".join(column.path for column in method.selectable)
             raise UsageError(f"unknown column {quoted(name)}; the columns are {known}")
-        some = method.columns if name in ALL else (found or Column(name, "unknown"),)
+        some = method.columns if name in ALL else (column or Column(name, "unknown"),)
         if twice := [column.path for column in some if column in chosen]:
             raise UsageError(f"column {twice[0]} is given twice")
         chosen += some

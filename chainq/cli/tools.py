@@ -62,17 +62,17 @@ def profiles(given: "ReportOptions") -> None:
     settings = configured.read()
     if hidden := configured.hidden(settings):
         Reporter().warn(hidden)
-    found = []
+    rows = []
     for name, one in settings.profiles.items():
         url = mask_url(one.url) if one.url else None
-        found.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
+        rows.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
     keys = ("name", "url", "dialect", "headers", "default")
     if as_json(given):
-        write(msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n")
-    elif found:
+        write(msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in rows]).decode() + "\n")
+    elif rows:
         lines = [
             (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
-            for name, url, dialect, headers, default in found
+            for name, url, dialect, headers, default in rows
         ]
         write("".join(f"{line}\n" for line in aligned([keys, *lines])))
     else:

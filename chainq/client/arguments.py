@@ -164,5 +164,5 @@ def keys_and_workers(view_key: Texts, workers: int | None) -> "tuple[list[ViewKe
     from chainq.wallet.scan import MOST_WORKERS
 
     texts = [view_key] if isinstance(view_key, str) else view_key
-    found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
-    return found, cores() if workers is None else integer("workers", workers, 1, MOST_WORKERS)
+    view_keys = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
+    return view_keys, cores() if workers is None else integer("workers", workers, 1, MOST_WORKERS)

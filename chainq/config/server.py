@@ -49,15 +49,15 @@ def _of_profile(given: ServiceOptions) -> ServiceOptions:
     from chainq.config import profiles
 
     settings = profiles.read()
-    found = profiles.profile(given.profile, settings)
-    trusted = not given.url or urlsplit(given.url)[:2] == urlsplit(found.url or "")[:2]
+    profile = profiles.profile(given.profile, settings)
+    trusted = not given.url or urlsplit(given.url)[:2] == urlsplit(profile.url or "")[:2]
     return given._replace(
-        url=given.url or (found.url or "").strip() or _of_environment(),
+        url=given.url or (profile.url or "").strip() or _of_environment(),
         profile=given.profile or settings.default,
-        dialect=given.dialect or found.dialect,
-        rate=found.rate if given.rate is None else given.rate,
-        timeout=found.timeout if given.timeout is None else given.timeout,
-        headers={**(found.headers if trusted else {}), **given.headers},
-        cert=given.cert or (found.cert if trusted else None),
-        lake=given.lake or (found.lake if trusted and given.lake is not None else None),
+        dialect=given.dialect or profile.dialect,
+        rate=profile.rate if given.rate is None else given.rate,
+        timeout=profile.timeout if given.timeout is None else given.timeout,
+        headers={**(profile.headers if trusted else {}), **given.headers},
+        cert=given.cert or (profile.cert if trusted else None),
+        lake=given.lake or (profile.lake if trusted and given.lake is not None else None),
     )
