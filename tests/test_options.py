@@ -2,6 +2,8 @@
 
 import ast
 import pickle
+import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,7 +112,7 @@ def test_a_new_option_is_one_field(capsys: pytest.CaptureFixture[str]) -> None:
         depth: int = option("N", "Depth of a look.", 3, least=1, common=True)
 
     seen: list[Tuned] = []
-    command = commands.build("tuned", Tuned, seen.append, "chainq tuned", commands.parameters(Tuned), "Tune.")
+    command = commands.build("tuned", Tuned, seen.append, commands.parameters(Tuned), "Tune.")
     command.main(["--depth", "5", "--rate", "2"], standalone_mode=False)
     command.main([], standalone_mode=False)
     assert [given.depth for given in seen] == [5, 3]
@@ -119,3 +121,23 @@ def test_a_new_option_is_one_field(capsys: pytest.CaptureFixture[str]) -> None:
         command.main(["--depth", "0"], standalone_mode=False)
     command.main(["--help"], standalone_mode=False)
     assert "--depth N" in capsys.readouterr().out
+
+
+def test_three_options_pass_four_files_at_most() -> None:
+    """The ways that architecture.md draws: each file is there and has what stands after its name."""
+    package = Path(chainq.__file__).parent
+    page = (package.parent / "docs" / "architecture.md").read_text()
+    for name in ("limit", "timeout", "columns"):
+        way = re.findall(r"([\w/]+\.py)(?:: (\w+))?", re.findall(f"^--{name} .*", page, re.MULTILINE)[0])
+        assert len(way) <= 4, way
+        for file, used in way:
+            text = (package / (file if "/" in file or file != "options.py" else f"cli/{file}")).read_text()
+            assert used in text, (file, used)
+        assert f"    {name}: " in (package / "cli" / "options.py").read_text()
+
+
+def test_no_file_of_commands_is_long() -> None:
+    """300 lines of code; a longer one holds more than one idea."""
+    count = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "lines.py"))["count"]
+    for path in (Path(chainq.__file__).parent / "cli").glob("*.py"):
+        assert count(path).code <= 300, path.name

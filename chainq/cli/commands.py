@@ -48,7 +48,7 @@ PROGRAM_EPILOG = """Try it without a server:
 
 def parameters(options: type[Group], method: Method | None = None) -> list[inspect.Parameter]:
     """Return what the groups of a class declare as parameters that Typer can read, of a method those that it has."""
-    found = []
+    taken = []
     others = {*ARGUMENTS.values()} - {ARGUMENTS.get(param.role) for param in method.params} if method else ()
     for group, name, declared in options.declared():
         if method is None or (group.of(method) and name not in others):
@@ -56,29 +56,25 @@ def parameters(options: type[Group], method: Method | None = None) -> list[inspe
             info.help = (info.help or "").format(method=method) if method else info.help
             kind: Any = group.__annotations__[name]
             annotation: Any = Annotated[kind, info]
-            found.append(
+            taken.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=annotation)
             )
-    return found
+    return taken
 
 
 def build(
-    name: str,
-    options: type[Group],
-    call: Callable[[Any], None],
-    examples: str,
-    declared: list[inspect.Parameter],
-    text: str,
+    name: str, options: type[Group], call: Callable[[Any], None], declared: list[inspect.Parameter], text: str
 ) -> "Command":
     """Build one command; `call` gets an instance of `options` with the parsed values of the declared parameters.
 
-    `examples`: command lines, one per line. `text`: the help.
+    `text`: the help, and at its end examples, one per line.
     """
 
     def command(**parsed: Any) -> None:
         call(options(**parsed))
 
     command.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]  # what Typer reads
+    text, _, examples = text.partition("\n\nExamples:\n")
     epilog = "".join(("Examples:\n", *(f"  {line.strip()}\n" for line in examples.splitlines())))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(name, cls=PlainCommand, help=text, epilog=epilog, context_settings=CONTEXT)(command)
@@ -98,7 +94,8 @@ def _method_command(method: Method) -> "Command":
     if method.ranged:
         whole = method.param(Role.ADDRESS) is not None
         text += f" Without a range: the {'whole chain' if whole else f'last {DEFAULT_LAST} blocks'}."
-    return build(method.command, MethodOptions, call, method.example, parameters(MethodOptions, method), text)
+    text += f"\n\nExamples:\n{method.example}"
+    return build(method.command, MethodOptions, call, parameters(MethodOptions, method), text)
 
 
 def _tool(name: str) -> "Command":
@@ -117,8 +114,7 @@ def _tool(name: str) -> "Command":
 
         method = listed()
     declared = [one for one in parameters(options, method) if one.name not in options.without]
-    text, _, examples = (inspect.getdoc(options) or "").partition("\n\nExamples:\n")
-    return build(name, options, call, examples, declared, text)
+    return build(name, options, call, declared, inspect.getdoc(options) or "")
 
 
 def _purpose(options: type[Group]) -> str:

@@ -36,10 +36,9 @@ def service_options(given: "ServiceFlags") -> ServiceOptions:
 def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., Service] = Service) -> Service:
     """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
     options = completed(given)
-    if not options.url and given.profile:
-        raise UsageError(f"profile {given.profile!r} has no url: pass --url URL")
     if not options.url:
-        raise UsageError("no service URL: pass --url URL, set CHAINQ_URL or a profile, or try --url demo:")
+        what = f"profile {given.profile!r} has no url" if given.profile else "no service URL"
+        raise UsageError(f"{what}: pass --url URL, set CHAINQ_URL or a profile, or try --url demo:")
     return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
 
 

@@ -11,18 +11,15 @@ RUN = os.urandom(4).hex()
 """The id of this run: in each line of the JSON log, and at the start of each X-Request-ID."""
 
 
-class _Log:
+class Lines:
+    """Whether lines are JSON."""
+
     json = False
 
 
 def use(arguments: Sequence[str]) -> None:
     """Print JSON from the start if the command line says so, also what is wrong with the command line."""
-    _Log.json = "--log-format=json" in arguments or ("--log-format", "json") in pairwise(arguments)
-
-
-def is_json() -> bool:
-    """Return whether lines are JSON."""
-    return _Log.json
+    Lines.json = "--log-format=json" in arguments or ("--log-format", "json") in pairwise(arguments)
 
 
 def clock() -> str:
@@ -36,7 +33,7 @@ def rendered(level: str, text: str, **fields: object) -> str:
     """Return a message as text, or as an object with `time`, `level`, `run`, `message`,
     and fields that have a value. Keys are masked.
     """
-    if not _Log.json:
+    if not Lines.json:
         return mask_keys(text)
     import msgspec
 

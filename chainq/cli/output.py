@@ -16,7 +16,7 @@ from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, ca
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import mask_url, printable, quoted
-from chainq.text.width import terminal_width, width_is_stated
+from chainq.text.width import stated_width, terminal_width
 
 if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions, ReportOptions
@@ -102,7 +102,7 @@ def settings(
         terminal=terminal,
         width=terminal_width(),
         color=use_color(terminal=terminal),
-        abbreviate=not given.no_trunc and (file is None or terminal or width_is_stated()),
+        abbreviate=not given.no_trunc and (file is None or terminal or bool(stated_width())),
         totals=totals,
     )
     source = method.program if any(column in method.derived for column in shown) else ""
@@ -197,12 +197,12 @@ def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...
     for name in map(str.strip, requested.split(",")):
         if not name or not name.isprintable():
             raise UsageError(f"invalid --columns {quoted(requested)}: expected names with commas between")
-        found = selectable_column(name, method.selectable)
-        found = found if found or no_check else column_by_end(name, method.selectable)
-        if name not in ALL and not (found or no_check):
+        column = selectable_column(name, method.selectable)
+        column = column if column or no_check else column_by_end(name, method.selectable)
+        if name not in ALL and not (column or no_check):
             known = ", ".join(column.path for column in method.selectable)
             raise UsageError(f"unknown column {quoted(name)}; the columns are {known}")
-        some = method.columns if name in ALL else (found or Column(name, "unknown"),)
+        some = method.columns if name in ALL else (column or Column(name, "unknown"),)
         if twice := [column.path for column in some if column in chosen]:
             raise UsageError(f"column {twice[0]} is given twice")
         chosen += some

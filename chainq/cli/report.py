@@ -86,7 +86,7 @@ class Reporter(Progress):
         fields = {name: getattr(report, name) for name in _FIELDS}
         took = f"{rows} {report.size} bytes {report.seconds * 1000:.0f} ms attempt {report.attempt}:"
         self.line(
-            f"chainq: {_time()}{f'{report.method} {report.where}'.rstrip()}:{'' if log.is_json() else took}"
+            f"chainq: {_time()}{f'{report.method} {report.where}'.rstrip()}:{'' if log.Lines.json else took}"
             f" {report.outcome}{wait}",
             "debug" if report.outcome == "ok" else "warning",
             heights=re.sub("^heights? ", "", report.where),
@@ -106,7 +106,7 @@ class Reporter(Progress):
 
         `rows_on_terminal`: rows are written to the same terminal, by what `beside` returns, and no totals follow them.
         """
-        if not self.quiet and not log.is_json() and os.isatty(2):
+        if not self.quiet and not log.Lines.json and os.isatty(2):
             self._rows_apart = not rows_on_terminal
             self.start()
 
@@ -124,7 +124,7 @@ class Reporter(Progress):
 
 def _time() -> str:
     """Return the time of a line of text; a line of JSON has a field for it."""
-    return "" if log.is_json() else f"{log.clock()[11:]} "
+    return "" if log.Lines.json else f"{log.clock()[11:]} "
 
 
 class _Beside:

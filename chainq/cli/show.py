@@ -17,7 +17,7 @@ from chainq.query import STDIN
 from chainq.show import parts
 from chainq.show.screens import draw
 from chainq.sinks.open import open_sink
-from chainq.text.width import terminal_width, width_is_stated
+from chainq.text.width import stated_width, terminal_width
 
 _FIELDS = ("transaction_id", "transaction.id", "height", "header.metadata.height", "transition_id")
 """What names an object in chainq's own jsonl."""
@@ -34,11 +34,11 @@ def run(given: ShowCommand) -> None:
     with connect.open_service(connect.service_options(given), Reporter(given)) as service, open_sink(None) as sink:
         for number, name in enumerate(filter(None, expanded(words, _object))):
             try:
-                found = service.blocks.from_first(partial(parts.gather, service, name, given.last))
+                gathered = service.blocks.from_first(partial(parts.gather, service, name, given.last))
             except NotFoundError as error:
                 missing.append(error)
                 continue
-            drawn = _drawn(given, form, found, service)
+            drawn = _drawn(given, form, gathered, service)
             with signals_deferred():
                 sink.write(drawn if form or number == len(missing) else b"\n" + drawn)
         if missing:
@@ -53,7 +53,7 @@ def _object(line: str) -> str:
     return parts.check(value_in(line, _FIELDS))
 
 
-def _drawn(given: ShowCommand, form: bool, found: parts.Parts, service: Service) -> bytes:
+def _drawn(given: ShowCommand, form: bool, gathered: parts.Parts, service: Service) -> bytes:
     """Return the screen of an object, or its JSON in the form `json`: on one line, but on a terminal.
 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
@@ -61,8 +61,8 @@ def _drawn(given: ShowCommand, form: bool, found: parts.Parts, service: Service)
     terminal = on_terminal(None)
     color = use_color(terminal=terminal)
     if form:
-        encoded = parts.encode(found)
+        encoded = parts.encode(gathered)
         return indented(encoded.rstrip(b"\n"), color) + b"\n" if terminal else encoded
-    abbreviate = not given.no_trunc and (terminal or width_is_stated())
+    abbreviate = not given.no_trunc and (terminal or bool(stated_width()))
     spec = OutputSpec("show", (), terminal=terminal, width=terminal_width(), color=color, abbreviate=abbreviate)
-    return draw(found, spec, service.blocks.first)
+    return draw(gathered, spec, service.blocks.first)

@@ -67,17 +67,17 @@ def run(given: "StatusCommand") -> None:
     Raises UsageError if there is none. After the output, raises IncompleteError if it lacks heights, and with
     `--max-age` StaleError if it is older or its last run failed for good.
     """
-    found, single = _statuses(given.target, time.time())
+    statuses, single = _statuses(given.target, time.time())
     if as_json(given):
-        tables = [status._asdict() for status in found]
+        tables = [status._asdict() for status in statuses]
         text = msgspec.json.encode(tables[0] if single else tables).decode() + "\n"
     else:
-        text = "".join(f"{line}\n" for status in found for line in _lines(status))
+        text = "".join(f"{line}\n" for status in statuses for line in _lines(status))
     if not given.quiet:
         write(text)
-    faults = [f"{one.target}: {one.command}: {why}" for one in found if (why := _fault(one, given.max_age))]
+    faults = [f"{one.target}: {one.command}: {why}" for one in statuses if (why := _fault(one, given.max_age))]
     if faults:
-        raise (IncompleteError if any(one.missing for one in found) else StaleError)("; ".join(faults))
+        raise (IncompleteError if any(one.missing for one in statuses) else StaleError)("; ".join(faults))
 
 
 def _statuses(target: str, now: float) -> tuple[list[Status], bool]:
@@ -88,8 +88,8 @@ def _statuses(target: str, now: float) -> tuple[list[Status], bool]:
     from chainq.lake.store import open_store
 
     store = open_store(target)
-    if found := list(_of_data_set(store, now)):
-        return found, False
+    if tables := list(_of_data_set(store, now)):
+        return tables, False
     raise UsageError(f"no checkpoint and no data set at {store.label}")
 
 

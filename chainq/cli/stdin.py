@@ -55,10 +55,10 @@ def expanded(words: Collection[T], read: Callable[[str], T]) -> Iterator[T | Non
 def _unlike_the_one_before(words: Iterable[T], read: Callable[[str], T]) -> Iterator[T | None]:
     before: T | None = None
     for word in words:
-        for found in lines(read) if word == STDIN else (word,):
-            if found is None or found != before:
-                yield found
-            before = before if found is None else found
+        for value in lines(read) if word == STDIN else (word,):
+            if value is None or value != before:
+                yield value
+            before = before if value is None else value
 
 
 def lines(read: Callable[[str], T]) -> Iterator[T | None]:
@@ -86,8 +86,8 @@ def lines(read: Callable[[str], T]) -> Iterator[T | None]:
             number += 1
             if word := line.lstrip("\ufeff").strip():
                 try:
-                    found = read(word)
+                    value = read(word)
                 except UsageError as error:
                     error.message = f"line {number} of standard input: " + error.message
                     raise
-                yield found
+                yield value

@@ -20,7 +20,7 @@ from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url, quoted
-from chainq.text.width import ENDLESS, GAP, LEAST, aligned, terminal_width, width_of, wrap
+from chainq.text.width import ENDLESS, aligned, terminal_width
 from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
@@ -62,22 +62,19 @@ def profiles(given: "ReportOptions") -> None:
     settings = configured.read()
     if hidden := configured.hidden(settings):
         Reporter().warn(hidden)
-    found = []
+    rows = []
     for name, one in settings.profiles.items():
         url = mask_url(one.url) if one.url else None
-        found.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
+        rows.append((name, url, one.dialect or AUTO, list(one.headers), name == settings.default))
     keys = ("name", "url", "dialect", "headers", "default")
     if as_json(given):
-        write(msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in found]).decode() + "\n")
-    elif found:
+        write(msgspec.json.encode([dict(zip(keys, row, strict=True)) for row in rows]).decode() + "\n")
+    elif rows:
         lines = [
             (name, url or "-", dialect, ", ".join(headers) or "-", "*" if default else "")
-            for name, url, dialect, headers, default in found
+            for name, url, dialect, headers, default in rows
         ]
-        shown = aligned([keys, *lines])
-        if on_terminal(None) and max(map(width_of, shown)) > terminal_width():  # upright; a URL is never broken
-            shown = [text for line in lines for text in (*aligned([*zip(keys, line, strict=True)]), "")][:-1]
-        write("".join(f"{line}\n" for line in shown))
+        write("".join(f"{line}\n" for line in aligned([keys, *lines])))
     else:
         Reporter().warn(f"no profiles in {settings.path}")
     configured.check_default(settings)
@@ -106,11 +103,5 @@ def list_faults() -> None:
 
 def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:
     """Print names with their texts, then a note; names are never broken, so that they can be copied."""
-    room = terminal_width() if on_terminal(None) else ENDLESS
-    if room - GAP - max(len(name) for name, _ in rows) < LEAST:  # a line of its own for each name
-        lines = [
-            line for name, text in rows for line in (name, *(f"  {part}" for part in wrap(text, room - 2) if part))
-        ]
-    else:
-        lines = aligned(rows, room)
+    lines = aligned(rows, terminal_width() if on_terminal(None) else ENDLESS)
     write("".join(f"{line}\n" for line in lines) + note)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.config import values
 from chainq.errors import UsageError
 from chainq.heights.bounds import LATEST, bounds_of, parse_count, parse_height
 from chainq.query import Query
@@ -112,7 +111,7 @@ def written(value: object) -> str:
     try:
         return str(operator.index(cast("Any", value)))
     except (TypeError, ValueError):  # the second for more digits than Python prints
-        raise UsageError(f"invalid height or number {values.shown(value)}: expected an int or a str") from None
+        raise UsageError(f"invalid height or number of type {type(value).__name__}: expected an int or a str") from None
 
 
 def most(limit: int | None) -> int | None:
@@ -130,8 +129,17 @@ def integer(name: str, value: int, low: int, high: int) -> int:
     """Return `value` as an int, of whatever integer type it is. Raises UsageError."""
     number = operator.index(value)
     if not low <= number <= high:
-        raise UsageError(f"invalid {name} {values.shown(number)}: expected an int from {low} to {high}")
+        raise UsageError(f"invalid {name}: expected an int from {low} to {high}")
     return number
+
+
+def positive(name: str, value: float | None) -> float | None:
+    """Return a rate (requests per second) or a timeout (seconds) as a float. Raises UsageError."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 <= value <= 1e6:
+        raise UsageError(f"invalid {name}: expected a number from 0.000001 to 1000000")
+    return float(value)
 
 
 def _time(name: str, value: Time | None) -> str | float | None:
@@ -145,7 +153,7 @@ def _time(name: str, value: Time | None) -> str | float | None:
         zoned = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
         value = (zoned if zoned.tzinfo else zoned.replace(tzinfo=UTC)).timestamp()
     if not abs(value) < _MOST:  # also for pandas.NaT, a datetime without a time
-        raise UsageError(f"invalid {name} {values.shown(value)}: expected seconds since 1970, a datetime or a text")
+        raise UsageError(f"invalid {name} {value:.60g}: expected seconds since 1970, a datetime or a text")
     return float(value)
 
 
@@ -156,5 +164,5 @@ def keys_and_workers(view_key: Texts, workers: int | None) -> "tuple[list[ViewKe
     from chainq.wallet.scan import MOST_WORKERS
 
     texts = [view_key] if isinstance(view_key, str) else view_key
-    found = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
-    return found, cores() if workers is None else integer("workers", workers, 1, MOST_WORKERS)
+    view_keys = keys.checked((f"view key {number}", text) for number, text in enumerate(texts, 1))
+    return view_keys, cores() if workers is None else integer("workers", workers, 1, MOST_WORKERS)

@@ -76,8 +76,8 @@ class Client(Closing):
             url="" if url is None else os.fspath(url),
             profile=profile,
             dialect=dialect,
-            rate=None if rate is None else values.checked_number("rate", rate),
-            timeout=None if timeout is None else values.checked_number("timeout", timeout),
+            rate=arguments.positive("rate", rate),
+            timeout=arguments.positive("timeout", timeout),
             headers=dict(values.header(f"{name}: {value}") for name, value in (headers or {}).items()),
             cert=cert,
             retries=arguments.integer("retries", retries, 0, HIGHEST),
@@ -223,11 +223,8 @@ class Client(Closing):
     def transactions(self, height: Height, *, where: Texts | None = None) -> list[Row]: ...
 
     @overload
-    def transactions(self, start: Height | None, end: Height | None, **options: Unpack[WhereOptions]) -> Rows: ...
-
-    @overload
     def transactions(
-        self, *, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
+        self, start: Height | None = None, end: Height | None = None, **options: Unpack[WhereOptions]
     ) -> Rows: ...
 
     def transactions(self, *heights: Any, **options: Any) -> list[Row] | Rows:
@@ -367,7 +364,7 @@ class Client(Closing):
         from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.shown import Style
 
-        found, count = arguments.keys_and_workers(view_key, workers)
+        view_keys, count = arguments.keys_and_workers(view_key, workers)
         query = arguments.range_query("owned", start, end, options, command="ownership")
         block = arguments.parsed(parse_height, as_of)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
@@ -376,7 +373,7 @@ class Client(Closing):
         reading = self._reading(query)
 
         def batches() -> Iterator[Batch]:
-            with self._shown.bar(len(reading.heights)) as bar, Wallet(found, wanted, count, bar) as wallet:
+            with self._shown.bar(len(reading.heights)) as bar, Wallet(view_keys, wanted, count, bar) as wallet:
                 service = self._service
                 owned = wallet.owned(service, query, reading.heights, self._shown.warn, service.fetch_range)
                 yield from self._taken(reading, bar, owned)
@@ -405,15 +402,15 @@ class Client(Closing):
         from chainq.wallet.book import Book
         from chainq.wallet.records import MISTYPED
 
-        found, count = arguments.keys_and_workers(view_key, workers)
-        found.sort(key=lambda key: key.address)
+        view_keys, count = arguments.keys_and_workers(view_key, workers)
+        view_keys.sort(key=lambda key: key.address)
         first, last = arguments.parsed(parse_height, start) or 0, arguments.parsed(parse_height, end)
         check_heights(first, last)
         book, blocks, warn = Book(first), self._service.blocks, self._shown.warn
         with (
             while_open(),
             self._shown.bar(None) as bar,
-            Bookkeeper(found, self._service, count, warn=warn, progress=bar) as keeper,
+            Bookkeeper(view_keys, self._service, count, warn=warn, progress=bar) as keeper,
         ):
             keeper.bring_up(book, blocks.tip(refresh=True), blocks.hash_of, last)
             keeper.check()
@@ -421,9 +418,10 @@ class Client(Closing):
         if mark is None:
             raise IncompleteError(f"no block from height {first} on", "the balance is as of a block")
         totals = [
-            TokenBalance(found[one.owner].address, one.program, one.token or None, *one[3:]) for one in book.totals()
+            TokenBalance(view_keys[one.owner].address, one.program, one.token or None, *one[3:])
+            for one in book.totals()
         ]
-        for address in sorted({key.address for key in found} - {total.owner for total in totals}):
+        for address in sorted({key.address for key in view_keys} - {total.owner for total in totals}):
             self._warn_unowned(f"no records of {address}{'' if totals else f'; {MISTYPED}'}", [address])
         return Balance(mark.height, mark.hash, to_datetime(mark.time) if self._typed else mark.time, totals)
 

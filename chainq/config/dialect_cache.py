@@ -13,39 +13,38 @@ from chainq.errors import BusyError, OutputError
 
 
 def remembered(url: str) -> str | None:
-    """Return the dialect name stored for this URL; None if unknown, and always for `demo:`."""
-    name = None if url == "demo:" else _stored().get(_key(url))
+    """Return the dialect name stored for this URL; None if unknown."""
+    name = _stored().get(_key(url))
     return name if name in DIALECTS else None
 
 
 def remember(url: str, name: str) -> None:
-    """Store the dialect's name for this URL. Does nothing for `demo:` or if the cache cannot be written now."""
-    with suppress(OSError, OutputError, BusyError):  # another run may be writing it; each detects the dialect by itself
-        if url != "demo:" and (path := _file()):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            from chainq.sinks.atomic_file import AtomicFileSink
+    """Store the dialect's name for this URL. Does nothing if the cache cannot be written now."""
+    with suppress(OSError, RuntimeError, OutputError, BusyError):  # another run may be writing it
+        path = _file()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        from chainq.sinks.atomic_file import AtomicFileSink
 
-            with AtomicFileSink(path) as sink:
-                sink.write(msgspec.json.format(msgspec.json.encode({**_stored(), _key(url): name})))
+        with AtomicFileSink(path) as sink:
+            sink.write(msgspec.json.encode({**_stored(), _key(url): name}))
 
 
-def _file() -> Path | None:
-    """Return the path of the file with detected dialects, in the user's cache folder; None without such a folder.
+def _file() -> Path:
+    """Return the path of the file with detected dialects, in the user's cache folder.
 
-    The XDG Base Directory Specification ignores relative paths in variables.
+    The XDG Base Directory Specification ignores relative paths in variables. Raises RuntimeError if nobody knows it.
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not folder.is_absolute() and os.environ.get("HOME"):
-        folder = Path("~/.cache").expanduser()
-    return folder / "chainq" / "dialects.json" if folder.is_absolute() else None
+    if not folder.is_absolute():
+        folder = Path.home() / ".cache"
+    return folder / "chainq" / "dialects.json"
 
 
 def _stored() -> dict[str, str]:
     """Return the dialect names by key; none if the file cannot be read."""
-    path = _file()
     try:
-        return msgspec.json.decode(path.read_bytes() if path else b"{}", type=dict[str, str])
-    except (OSError, msgspec.DecodeError):
+        return msgspec.json.decode(_file().read_bytes(), type=dict[str, str])
+    except (OSError, RuntimeError, msgspec.DecodeError):
         return {}
 
 

@@ -82,7 +82,13 @@ def parse(text: bytes, path: Path) -> Settings:
         file, profiles = msgspec.convert(content, _ConfigFile), dict[str, Profile]()
         for name, values in file.profiles.items():
             at = f"profiles.{name}"
-            profiles[name] = _checked(msgspec.convert(values, Profile))
+            profiles[name] = one = msgspec.convert(values, Profile)
+            if one.url is not None:
+                identifiers.url(one.url)
+            if one.dialect not in (None, AUTO, *DIALECTS):
+                raise UsageError(f"dialect {quoted(str(one.dialect))}: expected {AUTO} or {' or '.join(DIALECTS)}")
+            for header_name, value in one.headers.items():
+                checked_header(header_name, value)
     except (msgspec.ValidationError, UsageError) as error:  # neither repeats a value that may be a secret
         said = str(error).replace("Object contains unknown field", "unknown key")
         raise UsageError(f"{path}: {at}: {said}") from None
@@ -107,9 +113,9 @@ def profile(name: str | None, settings: Settings) -> Profile:
     if name not in settings.profiles:
         there = _there(settings.profiles) if settings.path.exists() else "that file does not exist"
         raise UsageError(f"no profile {quoted(name)} in {settings.path}", there)
-    found = settings.profiles[name]
-    resolved = (header(f"{key}: {value}", f"profile {name!r}, header") for key, value in found.headers.items())
-    return msgspec.structs.replace(found, headers=dict(resolved))
+    chosen = settings.profiles[name]
+    resolved = (header(f"{key}: {value}", f"profile {name!r}, header") for key, value in chosen.headers.items())
+    return msgspec.structs.replace(chosen, headers=dict(resolved))
 
 
 def hidden(settings: Settings) -> str:
@@ -125,14 +131,3 @@ def hidden(settings: Settings) -> str:
 
 def _there(profiles: Collection[str]) -> str:
     return f"profiles there: {', '.join(sorted(profiles)) or 'none'}"
-
-
-def _checked(found: Profile) -> Profile:
-    """Return a profile whose values are checked beyond their types. Raises UsageError."""
-    if found.url is not None:
-        found = msgspec.structs.replace(found, url=identifiers.url(found.url))
-    if found.dialect is not None and found.dialect not in (AUTO, *DIALECTS):
-        raise UsageError(f"dialect: unknown dialect {quoted(found.dialect)}", f"known: {', '.join(DIALECTS)}, {AUTO}")
-    for name, text in found.headers.items():
-        checked_header(name, text)
-    return found

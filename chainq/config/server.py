@@ -18,14 +18,18 @@ def completed(given: ServiceOptions) -> ServiceOptions:
     lake is of one chain, so they are used only for its own host. Raises UsageError for a missing profile, a mistake in
     the file, or a private or view key in what would be sent.
     """
-    named = given._replace(url=given.url and identifiers.url(given.url))
-    options = _completed(named if given.url or given.profile else _of_environment(given))
+    if given.url or given.profile:
+        options = given._replace(url=given.url and identifiers.url(given.url))
+    else:
+        options = given._replace(url=_of_environment(), profile=os.environ.get("CHAINQ_PROFILE") or None)
+    if options.profile or not options.url:
+        options = _of_profile(options)
     advice = "it would be sent to the server: remove it from "
     if keys_in(options.url):
         raise UsageError("the URL contains a private or view key", advice + "--url, CHAINQ_URL or the profile")
     if any(keys_in(f"{name}: {value}") for name, value in options.headers.items()):
         raise UsageError("a header contains a private or view key", advice + "--header or the profile")
-    return options
+    return options._replace(lake=options.lake or None)
 
 
 def is_profile(name: str) -> bool:
@@ -35,30 +39,25 @@ def is_profile(name: str) -> bool:
     return not {*name} & {*":/"} and name in profiles.read().profiles
 
 
-def _of_environment(given: ServiceOptions) -> ServiceOptions:
+def _of_environment() -> str:
     url = os.environ.get("CHAINQ_URL", "")
     with in_variable("CHAINQ_URL"):
-        url = url and identifiers.url(url)
-    return given._replace(url=url, profile=os.environ.get("CHAINQ_PROFILE") or None)
+        return url and identifiers.url(url)
 
 
-def _completed(given: ServiceOptions) -> ServiceOptions:
-    if given.url and not given.profile:
-        return given if given.lake != "" else given._replace(lake=None)
+def _of_profile(given: ServiceOptions) -> ServiceOptions:
     from chainq.config import profiles
 
     settings = profiles.read()
-    found = profiles.profile(given.profile, settings)
-    if not given.url and not found.url:
-        given = given._replace(url=_of_environment(given).url)
-    trusted = not given.url or urlsplit(given.url)[:2] == urlsplit(found.url or "")[:2]
+    profile = profiles.profile(given.profile, settings)
+    trusted = not given.url or urlsplit(given.url)[:2] == urlsplit(profile.url or "")[:2]
     return given._replace(
-        url=given.url or found.url or "",
+        url=given.url or (profile.url or "").strip() or _of_environment(),
         profile=given.profile or settings.default,
-        dialect=given.dialect or found.dialect,
-        rate=found.rate if given.rate is None else given.rate,
-        timeout=found.timeout if given.timeout is None else given.timeout,
-        headers={**(found.headers if trusted else {}), **given.headers},
-        cert=given.cert or (found.cert if trusted else None),
-        lake=given.lake or (found.lake if trusted and given.lake is not None else None),
+        dialect=given.dialect or profile.dialect,
+        rate=profile.rate if given.rate is None else given.rate,
+        timeout=profile.timeout if given.timeout is None else given.timeout,
+        headers={**(profile.headers if trusted else {}), **given.headers},
+        cert=given.cert or (profile.cert if trusted else None),
+        lake=given.lake or (profile.lake if trusted and given.lake is not None else None),
     )

@@ -1,4 +1,4 @@
-"""Checks of the values that options and profiles share: headers, rates, timeouts and sizes."""
+"""Checks of the values that options and profiles share: headers and sizes."""
 
 import os
 import re
@@ -6,32 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from chainq.errors import UsageError
-from chainq.text.sanitize import excerpt, quoted
+from chainq.text.sanitize import quoted
 
 LEAST_MEMORY = 2**20  # bytes
 
 
-def checked_number(name: str, value: object) -> float:
-    """Return a rate (requests per second) or a timeout (seconds); `name` is its name in the message.
-
-    Raises UsageError unless the value is from 0.000001 to 1000000.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1e-6 <= value <= 1e6:
-        raise UsageError(f"invalid {name} {shown(value)}: expected a number from 0.000001 to 1000000")
-    return float(value)
-
-
-def shown(value: object) -> str:
-    """Return a value for an error message, or only the type of a function, or of an int of too many digits."""
-    try:
-        text = repr(value)
-    except ValueError:  # more digits than Python prints
-        text = "<int>"
-    return f"of type {type(value).__name__}" if text.startswith("<") else excerpt(text.removesuffix(".0"), 60)
-
-
 def header(text: str, of: str = "header") -> tuple[str, str]:
-    """Return the name and the value of a header written `Name: value` (RFC 9110, section 5) or `Name: env:VARIABLE`.
+    """Return the name and the value of a header written `Name: value` (RFC 9110, section 5), or as it is sent for
+    `Name: env:VARIABLE`.
 
     Raises UsageError, which names `of` and never repeats the value: it may be a secret.
     """
@@ -39,21 +21,14 @@ def header(text: str, of: str = "header") -> tuple[str, str]:
     if not colon:
         raise UsageError("invalid --header: expected 'Name: value'")
     name, value = checked_header(name.strip(), value.strip())
-    return checked_header(name, from_environment(value, f"{of} {name}"))
-
-
-def from_environment(value: str, of: str) -> str:
-    """Return a header's value as sent: for `env:NAME` that of the environment variable. `of`: the header, for errors.
-
-    Raises UsageError.
-    """
     if not value.startswith("env:"):
-        return value
-    name = value.removeprefix("env:")
-    value = os.environ.get(name, "").strip()  # a newline at the end, as of a file that was read, is not part of it
+        return name, value
+    variable = value.removeprefix("env:")
+    value = os.environ.get(variable, "").strip()  # a newline at the end, as of a file that was read, is not part of it
     if not value:
-        raise UsageError(f"environment variable {name} is {'empty' if name in os.environ else 'not set'} ({of})")
-    return value
+        why = "empty" if variable in os.environ else "not set"
+        raise UsageError(f"environment variable {variable} is {why} ({of} {name})")
+    return checked_header(name, value)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from chainq.rows.transaction import CREDITS, Call, program_of
 from chainq.text.humanize import counted, in_credits, utc
 from chainq.text.sanitize import printable
 from chainq.text.style import DIM, RED, YELLOW, paint
-from chainq.text.width import BOTH_ENDS, ELLIPSIS, GAP, truncate, width_of, wrap
+from chainq.text.width import ELLIPSIS, GAP, truncate, width_of, wrap
 
 RIGHT = {Kind.NUMBER, Kind.HEIGHT, Kind.DATA}
 """The kinds that are aligned to the right."""
@@ -62,13 +62,13 @@ def plain(text: str, style: str = "") -> Cell:
 def id_cell(text: str, style: str = "", width: int = ID_WIDTH) -> Cell:
     """Return an ID, or another text that is recognized by its ends: abbreviated in the middle, always alike."""
     shown = printable(text)
-    return Cell(truncate(shown, width, BOTH_ENDS), shown, style)
+    return Cell(truncate(shown, width, middle=True), shown, style)
 
 
 def items_cell(value: Raw | None) -> Cell:
     """Return the items of an array, each abbreviated by itself."""
     items = [printable(text_of(item)) or "-" for item in array_of(value)]
-    short = ", ".join(item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, BOTH_ENDS) for item in items)
+    short = ", ".join(item if width_of(item) <= _WORD else truncate(item, ID_WIDTH, middle=True) for item in items)
     return Cell(short, ", ".join(items))
 
 
@@ -115,7 +115,7 @@ def unknown_cell(text: str) -> Cell:
     whole = printable(" ".join(text.split()))
     short = short_ids(whole)
     if width_of(short) > _TEXT:
-        cut = truncate(short, _TEXT, 0 if " " in short else BOTH_ENDS)
+        cut = truncate(short, _TEXT, middle=" " not in short)
         short = f"{cut.rpartition(' ')[0]} {ELLIPSIS}" if " " in short else cut
     return Cell(short, whole)
 
@@ -126,7 +126,7 @@ def short_ids(text: str) -> str:
     >>> short_ids("{ function_name: transfer_public_to_private, amount: 1000000000000000000000000u128.private }")
     '{ function_name: transfer_public_to_private, amount: 1000000000000000000000000u128.private }'
     """
-    return _ID.sub(lambda word: truncate(word[0], ID_WIDTH, BOTH_ENDS), text)
+    return _ID.sub(lambda word: truncate(word[0], ID_WIDTH, middle=True), text)
 
 
 def cell_of(value: Raw | None, column: Column, *, json: bool = False) -> Cell:

@@ -1,9 +1,14 @@
-"""Sanitizes text for terminals and masks secrets. All text from outside passes through here before it is shown."""
+"""Sanitizes text for terminals and masks secrets. All text from outside passes through here before it is shown.
+
+Servers repeat requests in their errors: `Cannot POST /v1/<key>`, or all headers. A secret is found as it was sent, in
+base64 and percent-encoded, also inside JSON or HTML, and in no other encoding.
+"""
 
 import os
 import re
-from collections.abc import Callable, Mapping
-from urllib.parse import urlsplit, urlunsplit
+from binascii import b2a_base64
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 # Cc: control characters (ANSI sequences begin with one); Cf: bidirectional overrides, zero-width marks;
 # Cs: lone surrogates; Zl, Zp: separators that some terminals take for a new line.
@@ -17,7 +22,13 @@ _NO_KEY = r"[a-z]{0,5}|[0-9]{1,5}|v[0-9.]{1,5}|json-?rpc|(?:main|test|dev)net[0-
 _HOST = r"[a-z0-9.-]{1,253}[.:][a-z0-9]{0,12}"  # of a URL that lacks its scheme
 # A path of this machine, which holds no secret, or names without digits.
 _LOCAL = r"(?:~|\.{1,2})?/(?!/)[^@?;]*|[A-Za-z][a-z]{0,11}(?:/[A-Za-z][a-z]{0,11})*/?"
-_sent: dict[str, re.Pattern[str]] = {}  # by what finds them
+_PUBLIC = {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "host", "user-agent"}
+# A sign as it is, and as URLs, JSON, HTML and programming languages escape it. Repetitions are bounded: searching for
+# an unbounded one takes the square of the length.
+_SIGN = r"(?:(?:%[\da-fA-F]{2}){1,4}|\\{1,3}(?:u[\da-fA-F]{4}|x[\da-fA-F]{2})|&(?:amp;)?#?\w{1,8};|\\{0,3}[^A-Za-z0-9])"
+_LONG = 8  # characters of a secret that is found inside of words, too; a shorter one may be a word by chance
+_LONGEST = 5_000  # characters of a secret that is found in other encodings, too; the expression would take seconds
+_sent: set[re.Pattern[str]] = set()
 
 
 def encoding(start: bytes) -> str:
@@ -25,11 +36,7 @@ def encoding(start: bytes) -> str:
     return "utf-16" if start.startswith((b"\xff", b"\xfe")) else "utf-8-sig"
 
 
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
-
-
-def printable(text: str, escaped: Callable[[str], str] = _escaped) -> str:
+def printable(text: str, escaped: Callable[[str], str] = lambda c: c.encode("unicode_escape").decode()) -> str:
     r"""Return the text with every character that could act on a terminal as an escape (`\x1b`, `\u202e`)."""
     if text.isascii() and text.isprintable():
         return text
@@ -87,19 +94,46 @@ def keep_secret(url: str, headers: Mapping[str, str]) -> None:
 
     Rejected: passing them to every place where text from a server is shown, because one would be forgotten.
     """
-    if headers or mask_url(url) != url:
-        from chainq.text import secrets
+    if not headers and mask_url(url) == url:
+        return
+    raw = {secret for secret in _secrets(url, headers) if len(secret) > 1}
+    packed = {b2a_base64(one.encode(), newline=False).decode().rstrip("=") for one in raw if len(one) >= _LONG // 2}
+    packed |= {text.translate({43: "-", 47: "_"}) for text in packed}  # as in URLs (RFC 4648, section 5)
+    ordered = sorted(raw | packed, key=len, reverse=True)
+    if ordered:
+        _sent.add(re.compile("|".join(_expression(text) + "={0,2}" * (text in packed) for text in ordered)))
 
-        if found := secrets.pattern(url, headers, _NO_KEY):
-            _sent[found] = re.compile(found)
+
+def _secrets(url: str, headers: Mapping[str, str]) -> Iterator[str]:
+    """Yield header values, and all parts of a URL except its host; none that cannot be secrets."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # an invalid URL: nothing is sent to it
+        return
+    login = parts.netloc.rpartition("@")[0]
+    yield from (login, unquote(login), *login.split(":", 1), *unquote(login).split(":", 1))
+    words = [*re.split("[/;]", parts.path), *(pair.partition("=")[2] or pair for pair in parts.query.split("&"))]
+    for name, value in headers.items():
+        if name.lower() not in _PUBLIC:
+            words += [value, *(part for part in re.split(r"[\s;,=]+", value) if len(part) >= _LONG)]
+    yield from (form for word in words for form in {word, unquote(word)} if not re.fullmatch(_NO_KEY, word))
+
+
+def _expression(secret: str) -> str:
+    if len(secret) > _LONGEST or not re.search("[A-Za-z0-9]", secret):  # signs alone would be found everywhere
+        return re.escape(secret)
+    # A letter or digit as it is, or percent-encoded; any other sign as any sign, for it may be in any encoding.
+    alike = (f"(?:{one}|%(?i:{ord(one):02x}))" if one.isascii() and one.isalnum() else _SIGN for one in secret)
+    whole = "".join(alike)
+    return whole if len(secret) >= _LONG else rf"(?<![A-Za-z0-9]){whole}(?![A-Za-z0-9])"
 
 
 def mask_sent(text: str) -> str:
-    """Return the text with `***` for secrets that were sent (`text.secrets`): servers repeat requests.
+    """Return the text with `***` for secrets that were sent: servers repeat requests.
 
     Call it before truncating a text, because part of a secret is not recognized. `excerpt` calls it itself.
     """
-    for found in list(_sent.values()):
+    for found in list(_sent):
         text = found.sub(_MASK, text)
     return text
 

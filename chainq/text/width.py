@@ -8,7 +8,6 @@ from itertools import zip_longest
 from chainq.text.sanitize import printable
 
 ELLIPSIS = "…"
-BOTH_ENDS = -1
 NARROWEST = 40  # character cells: a narrower terminal is treated as this wide, since below it no row can be read
 GAP = 2  # cells between two columns
 LEAST = 24  # cells of the last column of `aligned`; a narrower terminal gets longer lines
@@ -24,22 +23,18 @@ def width_of(text: str) -> int:
     return cell_len(text)
 
 
-def truncate(text: str, room: int, keep: int = 0) -> str:
-    """Return the text in at most `room` cells, with `…` for what is left out at its end.
+def truncate(text: str, room: int, *, middle: bool = False) -> str:
+    """Return the text in at most `room` cells, at least one, with `…` for what is left out at its end.
 
-    `keep`: characters kept at the end of the text. BOTH_ENDS abbreviates an ID in the middle, so that both ends can be
-    compared (`ab17uppp…c2zv99`), and keeps the type suffix of a number (`592151…075field`).
+    `middle`: abbreviate an ID in its middle, so that both ends can be compared (`ab17uppp…c2zv99`), and keep the type
+    suffix of a number (`592151…075field`).
     """
     if width_of(text) <= room:
         return text
-    if room < 2:
-        return ELLIPSIS[:room]
-    if keep == BOTH_ENDS:
-        suffix = 5 if text.endswith(("field", "group")) and room > 10 else 0
-        keep = suffix + (room - 1 - suffix) * 3 // 7
-    keep = min(keep, room - 2)
-    head, tail = text[: room - 1 - keep], text[len(text) - keep :]
-    while width_of(short := f"{head}{ELLIPSIS}{tail}") > room:
+    suffix = 5 if middle and room > 10 and text.endswith(("field", "group")) else 0
+    keep = suffix + (room - 1 - suffix) * 3 // 7 if middle else 0
+    head, tail = text[: max(0, room - 1 - keep)], text[len(text) - keep :]
+    while width_of(short := f"{head}{ELLIPSIS}{tail}") > room and short != ELLIPSIS:
         head, tail = (head[:-1], tail) if head else (head, tail[1:])
     return short
 
@@ -56,7 +51,7 @@ def wrap(text: str, room: int) -> list[str]:
         space = rest.rfind(" ", 1, end + 1)
         end = space if space > 0 else end
         lines.append(rest[:end])
-        at += len(rest[:end])
+        at += end
         while text[at : at + 1] == " ":
             at += 1
     return [*lines, rest]
@@ -77,15 +72,16 @@ def aligned(lines: Sequence[Sequence[str]], room: int = ENDLESS, most: int = END
     return drawn
 
 
-def width_is_stated() -> bool:
-    """Return whether COLUMNS states the width of a line, as `watch` sets it."""
-    return (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given) > 0
+def stated_width() -> int:
+    """Return the width of a line that COLUMNS states, as `watch` sets it; 0 if it states none."""
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() else 0
 
 
 def terminal_width() -> int:
     """Return the character cells of a line of the terminal, also if standard output is a pipe to a pager."""
-    if width_is_stated():
-        return int(os.environ["COLUMNS"])
+    if width := stated_width():
+        return width
     for descriptor in (1, 2, 0):
         with suppress(OSError):
             return os.get_terminal_size(descriptor).columns or 80

@@ -28,7 +28,7 @@ CALLS: list[tuple[Callable[..., Any], str]] = [
         lambda client: client.records(0, 10, program=[]),
         "a filter is an empty list, so no row can pass it; None is no filter",
     ),
-    (lambda client: list(client.blocks(0, 5).chunks(0)), "invalid number of rows 0: expected an int from 1"),
+    (lambda client: list(client.blocks(0, 5).chunks(0)), "invalid number of rows: expected an int from 1"),
     (lambda client: client.block("AViewKey1ccEt8A2Ryva5rxn"), "invalid height 'AViewKey1***'"),
 ]
 

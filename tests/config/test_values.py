@@ -32,4 +32,4 @@ def test_invalid_headers_are_refused(text: str) -> None:
 def test_a_value_from_the_environment_ends_without_its_newline(monkeypatch: pytest.MonkeyPatch) -> None:
     """As of a file that was read into the variable."""
     monkeypatch.setenv("CHAINQ_TOKEN", "Bearer abc\n")
-    assert values.from_environment("env:CHAINQ_TOKEN", "header X") == "Bearer abc"
+    assert values.header("X: env:CHAINQ_TOKEN") == ("X", "Bearer abc")

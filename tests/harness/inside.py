@@ -51,7 +51,7 @@ def run(
         _lent(env, folder, (source, out.descriptor, err.descriptor)),
         _limited(arguments),
         _workers_inside(),
-        patch.dict(sanitize._sent, clear=True),  # the secrets of a run are no other run's
+        patch.object(sanitize, "_sent", set()),  # the secrets of a run are no other run's
     ):
         code = _guarded(list(arguments))
     return code, out.data, err.data

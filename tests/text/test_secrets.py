@@ -32,7 +32,7 @@ ENCODED = {
 @pytest.fixture(autouse=True)
 def nothing_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """No secrets of other tests."""
-    monkeypatch.setattr(sanitize, "_sent", {})
+    monkeypatch.setattr(sanitize, "_sent", set())
 
 
 URL = "https://someone:hunter%2F3@127.0.0.1/v1/k3y-of-mine?token=abc%2Bdef"
