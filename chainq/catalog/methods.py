@@ -3,11 +3,9 @@
 Names, types and notes are those of the published interface; a note that it lacks says what the chain's own source
 says. Commands, help, columns, checks, the sample chain's conformance and the tests follow from here; a twelfth method
 is one more entry. How deployed servers differ is in `dialects`.
-
-Rejected: dataclasses. Every run loads this module, and a dataclass takes eight times as long to make as a tuple.
 """
 
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import NamedTuple
 
 from chainq.catalog.rows import (
@@ -26,6 +24,8 @@ from chainq.catalog.rows import (
 from chainq.catalog.rows import PROGRAM_ID as PROGRAM_ID
 from chainq.catalog.rows import Column as Column
 from chainq.catalog.rows import Kind as Kind
+from chainq.catalog.rows import Schema as Schema
+from chainq.catalog.rows import Shape as Shape
 
 
 class Role(Enum):
@@ -42,15 +42,6 @@ class Role(Enum):
     SIZE = "size"
 
 
-class Shape(StrEnum):
-    """What `result` is."""
-
-    ROWS = "array of rows"
-    ROW_IN_ARRAY = "array holding one row; empty when it does not exist"
-    ROW = "one object"
-    ROW_OR_NULL = "one object; null when it does not exist"
-
-
 class Param(NamedTuple):
     """A parameter: its name and type in the published interface, its role, and a note."""
 
@@ -60,57 +51,30 @@ class Param(NamedTuple):
     note: str = ""
 
 
-class Method(NamedTuple):
-    """One method of the service and the command that calls it.
+class Method(Schema):
+    """One method of the service, and the rows that it sends to the command that calls it.
 
-    `max_heights`: documented limit of heights in a request; `first_heights`: heights of the first request where there
-    is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `height`, `order`: path of a row's
-    height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
-    block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
-    that identify a row in every method and full block that has it. `text`: the path of a program's text: deployed
-    servers that hold two texts of a program list each row once for each, and both are rows. `program`, `function`:
-    paths of the program and the function that a row is about, for --program and --function; `a[].b` has several; empty
-    if rows name none. `fee`:
-    path of the calls that pay fees, if these are elsewhere.
-    `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
-    real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
-    columns that chainq reads off a row, or off that of another method, if --columns names them.
+    `name`: in requests. `max_heights`: documented limit of heights in a request; `first_heights`: heights of the first
+    request where there is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `order`: path
+    of the value that orders rows within a height. `repeats`: equal rows may occur in one response, so that a row has no
+    identity. `function`: path of the function that a row is about, for --function, as `program` for --program. `fee`:
+    path of the calls that pay fees, if these are elsewhere. `condition`: an example for --where, empty if the command
+    cannot leave rows out.
     """
 
-    command: str
     name: str
     group: str
-    purpose: str
-    columns: tuple[Column, ...]
     params: tuple[Param, ...] = ()
-    shape: Shape = Shape.ROWS
     example: str = ""
     max_heights: int | None = None
     first_heights: int = 0
     page_size: int | None = None
     page_size_max: int | None = None
-    height: str | None = None
     order: str | None = None
-    linked: bool = False
     repeats: bool = False
-    identity: tuple[str, ...] = ()
-    text: str = ""
-    program: str = ""
     function: str = ""
     fee: str = ""
     condition: str = ""
-    unlisted: tuple[Column, ...] = ()
-    derived: tuple[Column, ...] = ()
-
-    @property
-    def sent(self) -> tuple[Column, ...]:
-        """Return the columns that rows are known to have, also those that the published interface lacks."""
-        return self.columns + self.unlisted
-
-    @property
-    def selectable(self) -> tuple[Column, ...]:
-        """Return the columns that --columns takes."""
-        return self.sent + self.derived
 
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
@@ -148,14 +112,14 @@ class Method(NamedTuple):
         return ", ".join(f"{number} {what} per request" for number, what in most if number) or "none documented"
 
 
-def height_of(method: Method) -> str | None:
+def height_of(schema: Schema) -> str | None:
     """Return the path of the height in rows as they are written, which is a column of looked-up rows, too."""
-    return method.height or next((column.path for column in method.columns if column.path == "height"), None)
+    return schema.height or next((column.path for column in schema.columns if column.path == "height"), None)
 
 
-def is_charted(method: Method) -> bool:
+def is_charted(schema: Schema) -> bool:
     """Return whether rows have heights and a result can have several, so that a format can show them over height."""
-    return height_of(method) is not None and method.shape is not Shape.ROW
+    return height_of(schema) is not None and schema.shape is not Shape.ROW
 
 
 START = Param("start", "number", Role.START, "start of range, included")

@@ -5,7 +5,7 @@ blocks therefore fills all tables of `CHAIN`, and their rows are complete becaus
 by its hash.
 """
 
-from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Schema
 
 COMMANDS = tuple(method.command for method in METHODS if method.ranged and method.stored)
 """The commands that are divided into partitions: range commands that need no further argument."""
@@ -28,8 +28,8 @@ _VALUE = (
 _DYNAMIC = Column("dynamic_id", "string", "ID of a record that is passed as a dynamic one", Kind.ID)
 
 
-def _table(name: str, purpose: str, identity: tuple[str, ...], *columns: Column) -> Method:
-    return Method(name, SOURCE.name, "Tables", purpose, columns, height="height", identity=identity)
+def _table(name: str, purpose: str, identity: tuple[str, ...], *columns: Column) -> Schema:
+    return Schema(command=name, purpose=purpose, columns=columns, height="height", identity=identity)
 
 
 _DERIVED = (
@@ -108,11 +108,11 @@ _DERIVED = (
     ),
 )
 
-TABLES: dict[str, Method] = {
+TABLES: dict[str, Schema] = {
     **{command: BY_COMMAND[command] for command in COMMANDS},
     **{table.command: table for table in _DERIVED},
 }
-"""Every table of a data set by its name, as a method without parameters if no command has its rows."""
+"""Every table of a data set by its name."""
 DERIVED = frozenset(table.command for table in _DERIVED)
 """The tables that only full blocks fill."""
 CHAIN = ("blocks", "full-blocks", *(table.command for table in _DERIVED))

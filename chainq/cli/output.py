@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.methods import Column, Method, height_of, is_charted
+from chainq.catalog.methods import Column, Schema, height_of, is_charted
 from chainq.cli.report import Reporter
 from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
@@ -82,25 +82,25 @@ class OutputSettings(NamedTuple):
 
 
 def settings(
-    method: Method, given: "OutputOptions", *, appended: bool = False, totals: Callable[[], Sequence[str]] = tuple
+    schema: Schema, given: "OutputOptions", *, appended: bool = False, totals: Callable[[], Sequence[str]] = tuple
 ) -> OutputSettings:
-    """Return the output settings of a method's command.
+    """Return the output settings of a command with these rows.
 
     `appended`: later runs add to the output, if that is no terminal; `totals`: as in `OutputSpec`. Raises UsageError,
     also if the format cannot do that.
     """
     requested = ",".join(given.columns or ())
-    shown = columns(method, requested, given.no_check) if given.columns else method.columns
+    shown = columns(schema, requested, given.no_check) if given.columns else schema.columns
     file, name = file_of(given), format_name(given)
     make = registry.load(name)
     can, terminal = capabilities(make), on_terminal(file)
-    if why := _refusal(method, given, name, can, appended=appended, terminal=terminal):
+    if why := _refusal(schema, given, name, can, appended=appended, terminal=terminal):
         raise UsageError(f"{name} {why}")
     spec = OutputSpec(
-        method.command,
+        schema.command,
         shown,
         selected=bool(requested),
-        height=height_of(method),
+        height=height_of(schema),
         header=not given.no_header,
         flatten=given.flatten and name == "jsonl",
         terminal=terminal,
@@ -109,20 +109,20 @@ def settings(
         abbreviate=not given.no_trunc and (file is None or terminal or width_is_stated()),
         totals=totals,
     )
-    source = method.program if any(column in method.derived for column in shown) else ""
-    return OutputSettings(name, make, can, file, requested, spec, source, method.columns if given.typed else ())
+    source = schema.program if any(column in schema.derived for column in shown) else ""
+    return OutputSettings(name, make, can, file, requested, spec, source, schema.columns if given.typed else ())
 
 
 def _refusal(
-    method: Method, given: "OutputOptions", name: str, can: Capabilities, *, appended: bool, terminal: bool
+    schema: Schema, given: "OutputOptions", name: str, can: Capabilities, *, appended: bool, terminal: bool
 ) -> str:
     """Return why a format cannot be used with the other options; empty if it can."""
     if appended and not terminal and not can.append:
         return "cannot be used with --checkpoint or --follow, which append rows"
     if (given.follow or (appended and terminal)) and not can.endless:
         return "needs a finished range and cannot be used with --follow or --checkpoint"
-    if can.needs_heights and not is_charted(method):
-        return f"needs several rows with heights, and {method.command} has none here"
+    if can.needs_heights and not is_charted(schema):
+        return f"needs several rows with heights, and {schema.command} has none here"
     if given.no_header and name not in _WITH_HEADER:
         return "has no header: --no-header needs csv or tsv"
     if given.flatten and name not in ("jsonl", *_WITH_HEADER):
@@ -193,7 +193,7 @@ def use_color(*, terminal: bool) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
 
 
-def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...]:
+def columns(schema: Schema, requested: str, no_check: bool) -> tuple[Column, ...]:
     """Return the columns that `--columns` requests, unless `--no-check` those of the catalogue. Raises UsageError."""
     from chainq.catalog.nested import column_by_end, selectable_column
 
@@ -201,12 +201,12 @@ def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...
     for name in map(str.strip, requested.split(",")):
         if not name or not name.isprintable():
             raise UsageError(f"invalid --columns {quoted(requested)}: expected names with commas between")
-        found = selectable_column(name, method.selectable)
-        found = found if found or no_check else column_by_end(name, method.selectable)
+        found = selectable_column(name, schema.selectable)
+        found = found if found or no_check else column_by_end(name, schema.selectable)
         if name not in ALL and not (found or no_check):
-            known = ", ".join(column.path for column in method.selectable)
+            known = ", ".join(column.path for column in schema.selectable)
             raise UsageError(f"unknown column {quoted(name)}; the columns are {known}")
-        some = method.columns if name in ALL else (found or Column(name, "unknown"),)
+        some = schema.columns if name in ALL else (found or Column(name, "unknown"),)
         if twice := [column.path for column in some if column in chosen]:
             raise UsageError(f"column {twice[0]} is given twice")
         chosen += some

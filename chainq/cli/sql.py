@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from chainq.catalog.identifiers import is_data_set
-from chainq.catalog.methods import BY_COMMAND, Column, Method
+from chainq.catalog.methods import BY_COMMAND, Column, Schema
 from chainq.catalog.tables import COMMANDS
 from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
@@ -107,8 +107,7 @@ def _query(words: list[str]) -> str | None:
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
     """Return how to write rows of these columns. Raises UsageError."""
     charted = any(column.path == "height" for column in columns)
-    method = Method("sql", "sql", "", "", columns, height="height" if charted else None)
-    return output.settings(method, given)
+    return output.settings(Schema(command="sql", columns=columns, height="height" if charted else None), given)
 
 
 def _looks_like_query(text: str) -> bool:

@@ -72,7 +72,7 @@ class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, comma
         "chainq owned 0:500 --csv --columns height,timestamp,amount,program_id\n"
         "chainq owned 0:500 --spent --unspent --as-of 499"
     )
-    without = ("range", "page")
+    without = ("range", "page", "where")
 
 
 class BalanceCommand(

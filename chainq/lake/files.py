@@ -25,7 +25,7 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.methods import Column, Kind, Schema
 from chainq.catalog.nested import OTHER, SHAPES, TEXT, Shape
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, needed
@@ -114,7 +114,7 @@ class PartitionFile:
     Raises UsageError without pyarrow.
     """
 
-    def __init__(self, method: Method, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
+    def __init__(self, method: Schema, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
         with needed("export needs the pyarrow package", "parquet"):
             import pyarrow
             from pyarrow.parquet import SortingColumn
@@ -285,7 +285,7 @@ class StoredRows:
     """Makes rows from the batches of one table. `derived`: they were extracted from full blocks, so a null column was
     absent."""
 
-    def __init__(self, method: Method, *, derived: bool = False) -> None:
+    def __init__(self, method: Schema, *, derived: bool = False) -> None:
         self.columns = [column for column in method.columns if not column.computed]
         self._derived = derived
         self._steps = {column.path: column.path.split(".") for column in self.columns}

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from chainq.catalog.methods import BY_COMMAND, Method, height_of
+from chainq.catalog.methods import BY_COMMAND, Schema, height_of
 from chainq.catalog.nested import OTHER
 from chainq.catalog.tables import TABLES
 from chainq.formats.arrow_rows import EXTRA
@@ -37,7 +37,7 @@ _SHOWN, _FIELDS = 500, 50  # characters of a value, and fields of a row
 _PROGRAM = re.compile(r"^program ([^;\s]+);", re.MULTILINE)
 
 
-def method_of(command: str, *, derived: bool = False) -> Method:
+def method_of(command: str, *, derived: bool = False) -> Schema:
     """Return the columns and the identity of the rows of a command, or of a table that full blocks contain."""
     return TABLES[command] if derived or command not in BY_COMMAND else BY_COMMAND[command]
 
