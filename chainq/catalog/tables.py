@@ -2,13 +2,15 @@
 
 A full block holds its transactions, these their transitions, and these their inputs and outputs. One read of full
 blocks therefore fills all tables of `CHAIN`, and their rows are complete because each height is there once and linked
-by its hash.
+by its hash. A table of a command has its columns; null is what a full block does not say.
 """
 
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Schema
 
 COMMANDS = tuple(method.command for method in METHODS if method.ranged and method.stored)
 """The commands that are divided into partitions: range commands that need no further argument."""
+FETCHED = (*COMMANDS, "transactions")
+"""The tables that `sql` fetches from a service."""
 SOURCE = BY_COMMAND["full-blocks"]
 """The method whose rows fill the tables of `CHAIN`."""
 _HEIGHT = Column("height", "number", "block height", Kind.HEIGHT)
@@ -38,11 +40,7 @@ _DERIVED = (
         "one row for each transaction",
         ("transaction_id",),
         _HEIGHT,
-        Column("index", "number", "index within the block", Kind.HEIGHT),
-        _TRANSACTION,
-        Column("type", "string", "such as execute or deploy; in lower case, as in full blocks"),
-        Column("status", "string", "accepted or rejected; may be null", Kind.STATUS),
-        Column("inner_type", "string", "fee if the transaction was rejected, else as type"),
+        *BY_COMMAND["transactions"].columns[1:],  # all but the height, which chainq adds to its rows
     ),
     _table(
         "calls",

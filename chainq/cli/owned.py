@@ -1,7 +1,7 @@
 """`chainq owned`: the range command over the rows that view keys own."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from chainq.catalog.methods import BY_COMMAND, Column, Schema
@@ -84,7 +84,7 @@ def _wanted(given: OwnedOptions, format_name: str) -> Wanted:
 def _schema(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Schema:
     """Return the rows, with the members of the plaintext that `--columns` names."""
     schema = owned_schema(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends, several=several)
-    return _with_members(schema, _requested(given))
+    return schema.but(columns=(*schema.columns, *_members(_requested(given)))) if wanted.plaintext else schema
 
 
 def _requested(given: OwnedOptions) -> list[str]:
@@ -92,18 +92,11 @@ def _requested(given: OwnedOptions) -> list[str]:
     return [path.strip() for path in ",".join(given.columns or ()).split(",")]
 
 
-def _with_members(schema: Schema, paths: Iterable[str]) -> Schema:
-    """Return the rows with columns for those of these paths that lead into the plaintext.
-
-    `plaintext` itself is text, so its members are those of `plaintext_json`.
-    """
-    inside: dict[str, str] = {}
-    for path in paths:
+def _members(paths: Iterable[str]) -> Iterator[Column]:
+    """Yield the columns of those paths that lead into the plaintext, which is text: its members are those of
+    `plaintext_json`."""
+    for path in dict.fromkeys(paths):
         outer, dot, member = path.partition(".")
-        if dot and outer == PLAINTEXT.path:
-            inside[path] = Alias(path, f"{PLAINTEXT_JSON.path}.{member}")
-        elif dot and outer == PLAINTEXT_JSON.path:
-            inside[path] = path
-    known = {column.path for column in schema.columns}
-    more = tuple(Column(column, "unknown") for path, column in inside.items() if path not in known)
-    return schema.but(columns=(*schema.columns, *more)) if PLAINTEXT in schema.columns else schema
+        if dot and outer in (PLAINTEXT.path, PLAINTEXT_JSON.path):
+            read = f"{PLAINTEXT_JSON.path}.{member}"
+            yield Column(path if path == read else Alias(path, read), "unknown")

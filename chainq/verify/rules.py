@@ -225,8 +225,8 @@ def _altered(found: pa.Table, due: pa.Table, *, explained: bool) -> tuple[str, s
         dict(leaf for name in names for leaf in _leaves(side[name][0].as_py(), name)) for side in (due, found)
     )
     wrong = [part for part in sorted(first.keys() | second.keys()) if first.get(part) != second.get(part)]
-    if first.get("type") and second.get("type", "").lower() in first["type"].split(" or "):
-        # `Execute` in a list; a rejected transaction may have the type of its fee
+    if first.get("type") and second.get("type", "").lower() in first["type"].lower().split(" or "):
+        # of two sources one may write `Execute`; a rejected transaction may have the type of its fee
         wrong = [part for part in wrong if part != "type"]
     if not explained and "block_hash" in wrong and "previous_hash" in names:
         wrong = ["block_hash"]  # another block: all of it differs
