@@ -54,7 +54,7 @@ SCHEMAS = {
     "records": "4275bbecf01dcfc3",
     "ownership": "77e663b9981e94a9",
     "transitions": "abf9edb49a5c3047",
-    "transactions": "22a4631e19676c0a",
+    "transactions": "e24d9d235530c66a",
     "calls": "89d422f0bb5de869",
     "inputs": "1f77fea3ebf5ccf1",
     "outputs": "9649e5bdacb63a86",
