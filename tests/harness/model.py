@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo import faults as named
-from chainq.demo.results import NO_END, Ask, Book, Item, RpcError
+from chainq.demo.registry import NO_END, Ask, Book, Item, RpcError
 from chainq.errors import ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, RowsRequest
