@@ -32,14 +32,18 @@ _READABLE = (
 """The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
 
 
-def owned_schema(*, records: bool = True, plaintext: bool = True, spends: bool = True, several: bool = False) -> Schema:
-    """Return the rows with the columns of the record, with its plaintext and what it amounts to, and with what spends
-    it. `several`: a table needs to say whose a record is."""
-    parts = (OWNER, *_OWNERSHIP.columns), _RECORDS * records, _OPENED * plaintext, _SPENT * spends, _AMOUNTS * plaintext
+def owned_schema(
+    *, records: bool, plaintext: bool, spends: bool, several: bool = False, members: Iterable[Column] = ()
+) -> Schema:
+    """Return the rows with the columns of the record, with its plaintext and what it amounts to, with what spends it,
+    and with `members` of the plaintext. `several`: a table needs to say whose a record is."""
+    columns = [OWNER, *_OWNERSHIP.columns, *_RECORDS * records, *_OPENED * plaintext, *_SPENT * spends]
     places = {name: place for place, name in enumerate(_READABLE, 1) if several or name != OWNER.path}
     return Schema(
         command=COMMAND,
-        columns=tuple(column._replace(brief=places.get(column.path, 0)) for part in parts for column in part),
+        columns=tuple(
+            column._replace(brief=places.get(column.path, 0)) for column in (*columns, *_AMOUNTS * plaintext, *members)
+        ),
         height=_RECORD.height if records else None,
         derived=() if records else _OWNERSHIP.derived,  # the height of its record
     )

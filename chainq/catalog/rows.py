@@ -4,7 +4,7 @@ A note that it lacks says what the chain's own source says.
 """
 
 from enum import Enum, StrEnum
-from typing import Any, NamedTuple, Self, dataclass_transform
+from typing import Any, NamedTuple, dataclass_transform
 
 
 class Kind(Enum):
@@ -53,10 +53,6 @@ class Values:
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)
-
-    def but(self, **fields: Any) -> Self:
-        """Return the same with other values of these fields."""
-        return type(self)(**{**vars(self), **fields})
 
 
 class Schema(Values):

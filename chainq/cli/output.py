@@ -11,7 +11,7 @@ from chainq.catalog.methods import Column, Schema, height_of, is_charted
 from chainq.cli.report import Reporter
 from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
-from chainq.formats import registry
+from chainq.formats import protocol
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
@@ -76,7 +76,7 @@ class OutputSettings(NamedTuple):
     def warn_odd(self, warn: Callable[[str], None]) -> None:
         """Warn of what is odd about the settings."""
         extension = self.file.suffix if self.file else ""
-        expected = registry.EXTENSIONS.get(extension.lower(), self.format)
+        expected = protocol.EXTENSIONS.get(extension.lower(), self.format)
         if expected != self.format and (expected != "text" or self.can.binary):
             warn(f"{self.file} contains {self.format}, but its extension is {extension}")
 
@@ -92,7 +92,7 @@ def settings(
     requested = ",".join(given.columns or ())
     shown = columns(schema, requested, given.no_check) if given.columns else schema.columns
     file, name = file_of(given), format_name(given)
-    make = registry.load(name)
+    make = protocol.load(name)
     can, terminal = capabilities(make), on_terminal(file)
     if why := _refusal(schema, given, name, can, appended=appended, terminal=terminal):
         raise UsageError(f"{name} {why}")
@@ -162,11 +162,11 @@ def format_name(given: "OutputOptions") -> str:
     if flags:
         return flags[0].removeprefix("--") if given.format is None else given.format
     file = file_of(given)
-    if file and (extension := registry.EXTENSIONS.get(file.suffix.lower())):
+    if file and (extension := protocol.EXTENSIONS.get(file.suffix.lower())):
         return extension
     if name := os.environ.get("CHAINQ_FORMAT"):
         with in_variable("CHAINQ_FORMAT"):
-            registry.load(name)
+            protocol.load(name)
     return name or ("table" if on_terminal(file) else "jsonl")
 
 

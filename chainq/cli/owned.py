@@ -33,7 +33,8 @@ def run(given: OwnedOptions) -> None:
     format_name = output.format_name(given)
     like_table = not (given.columns or given.records or given.decrypt) and format_name not in ("table", "chart")
     if like_table:
-        every = owned_schema(spends=given.spent or given.unspent, several=True).columns
+        spends = given.spent or given.unspent
+        every = owned_schema(records=True, plaintext=True, spends=spends, several=True).columns
         shown = [column for column in every if column.brief]
         given.columns = [column.path for column in sorted(shown, key=lambda column: column.brief)]
     wanted = _wanted(given, format_name)
@@ -83,8 +84,8 @@ def _wanted(given: OwnedOptions, format_name: str) -> Wanted:
 
 def _schema(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Schema:
     """Return the rows, with the members of the plaintext that `--columns` names."""
-    schema = owned_schema(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends, several=several)
-    return schema.but(columns=(*schema.columns, *_members(_requested(given)))) if wanted.plaintext else schema
+    parts = {"records": wanted.records, "plaintext": wanted.plaintext, "spends": wanted.spends}
+    return owned_schema(**parts, several=several, members=_members(_requested(given)) if wanted.plaintext else ())
 
 
 def _requested(given: OwnedOptions) -> list[str]:

@@ -87,7 +87,8 @@ def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes, and what selects members of their arrays."""
     from chainq.verify.findings import FINDINGS
 
-    method = {**BY_COMMAND, COMMAND: owned_schema(), "balance": BALANCE, "verify": FINDINGS}[command]
+    owned = owned_schema(records=True, plaintext=True, spends=True)
+    method = {**BY_COMMAND, COMMAND: owned, "balance": BALANCE, "verify": FINDINGS}[command]
     rows = []
     for column in method.selectable:
         note = f"{column.type}{': ' * bool(column.note)}{column.note}"

@@ -14,24 +14,11 @@ from typing import Any
 
 import orjson
 
-from chainq.demo import ids
+from chainq.demo import ids, registry
 from chainq.demo.ids import mix, scattered
-from chainq.demo.registry import (
-    FAULTS,
-    HTML,
-    Answer,
-    Ask,
-    Fault,
-    Item,
-    Items,
-    Reply,
-    RpcError,
-    edited,
-    fault,
-    field,
-    page,
-)
+from chainq.demo.registry import FAULTS as FAULTS
 from chainq.demo.registry import NO_FAULTS as NO_FAULTS
+from chainq.demo.registry import Answer, Ask, Fault, Item, Items, Reply, edited, fault, field
 from chainq.demo.registry import Faults as Faults
 
 BLOCKS = ("blocks", "full_blocks", "block")
@@ -201,7 +188,7 @@ def wrong_id_rate(answer: Answer, share: float, ask: Ask) -> Answer:
 @fault("HTTP", "SHARE")
 def fail_rate(reply: Reply, share: float, ask: Ask) -> Reply:
     """Share of 503 responses."""
-    return page(503, "503 Service Temporarily Unavailable") if ask.hit(share, 0) else reply
+    return registry.page(503, "503 Service Temporarily Unavailable") if ask.hit(share, 0) else reply
 
 
 @fault("HTTP", "N")
@@ -216,7 +203,7 @@ def rate_limit(reply: Reply, most: int, ask: Ask) -> Reply:
         ask.memory.windows[method] = since, calls + 1
     wait = ask.faults.get("retry-after", None)
     headers = {} if wait is None else {"Retry-After": f"{wait:.0f}"}
-    return reply if calls < most else Reply(429, HTML, b"Too many requests, please try again later", headers)
+    return reply if calls < most else Reply(429, registry.HTML, b"Too many requests, please try again later", headers)
 
 
 @fault("HTTP", "SHARE")
@@ -432,7 +419,7 @@ def heavy_block(rows: Items, most: int, ask: Ask) -> Items:
     """Error 0 for a page of a function's transactions that has more than 2 rows of a block with more than N."""
     sizes = Counter(item.height for item in rows)
     if sum(sizes[item.height] > most for item in ask.cut(rows)) > 2:
-        raise RpcError(0, POOL_EMPTY)
+        raise registry.RpcError(0, POOL_EMPTY)
     return rows
 
 
@@ -470,7 +457,7 @@ def long_row_hides(page: Items, most: int, _: Ask) -> Items:
 def heavy_rows(page: Items, most: int, _: Ask) -> Items:
     """Query timeout for responses of more than N rows."""
     if len(page) > most:
-        raise RpcError(0, TOO_HEAVY)
+        raise registry.RpcError(0, TOO_HEAVY)
     return page
 
 
@@ -500,3 +487,8 @@ FAULTS |= {
     "cap-varies": Fault("Double the row cap of half of the calls, at random.", "", "request"),
     "seed": Fault("Decides which calls and rows the other faults hit.", "SEED", "request"),
 }
+
+
+def listed_faults() -> list[tuple[str, str]]:
+    """Return all faults as `--fault` takes them, each with its help."""
+    return [(registry.as_written(name), one.help) for name, one in FAULTS.items()]

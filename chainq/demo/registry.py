@@ -198,18 +198,13 @@ def _parsed(text: str) -> tuple[str, Value]:
         raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(FAULTS)}")
     pattern, read = ARGUMENTS[FAULTS[name].argument]
     if not re.fullmatch(pattern, given):
-        raise ValueError(f"expected {_shown(name)}, not {text!r}")
+        raise ValueError(f"expected {as_written(name)}, not {text!r}")
     return name, read(given)
 
 
-def _shown(name: str) -> str:
+def as_written(name: str) -> str:
     """Return a fault as `--fault` takes it, such as `row-cap:N`."""
     return f"{name}:{FAULTS[name].argument}".rstrip(":")
-
-
-def listed_faults() -> list[tuple[str, str]]:
-    """Return all faults as `--fault` takes them, each with its help."""
-    return [(_shown(name), one.help) for name, one in FAULTS.items()]
 
 
 class Faults:

@@ -1,6 +1,6 @@
 """Writes the file of a partition, and reads it: its row groups, the receipt in its metadata, and its sealed footer.
 
-A reader checks it for damage. Pages have checksums, and the footer has a seal (`formats/parquet_footer`), so readers
+A reader checks it for damage. Pages have checksums, and the footer has a seal (`formats/parquet`), so readers
 may believe its statistics.
 
 Before rows are decoded, their memory is bounded. A column keeps each of its texts once, in a dictionary, and rows refer
@@ -30,8 +30,7 @@ from chainq.catalog.nested import OTHER, SHAPES, TEXT, Shape
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
-from chainq.formats.parquet import SealedFile
-from chainq.formats.parquet_footer import footer_size, is_damaged
+from chainq.formats.parquet import SealedFile, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import export_command
 from chainq.lake.names import UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest

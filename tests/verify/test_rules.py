@@ -206,7 +206,7 @@ def test_what_a_block_says_of_a_transition_and_of_a_rejected_transaction() -> No
     due = explain(table("full-blocks", [block]))
     listed = due["transitions"].select(["transition_id", "fee", "empty"]).to_pylist()
     assert [tuple(row.values()) for row in listed] == [("au1a", False, True), ("au1b", True, False)]
-    assert due["transactions"]["type"].to_pylist() == ["execute", "deploy or fee"]
+    assert due["transactions"]["type"].to_pylist() == ["Execute", "Deploy or fee"]
     assert due["records"]["transition_id"].to_pylist() == ["au1a"]
 
 
