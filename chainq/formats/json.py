@@ -5,13 +5,13 @@ On a terminal json is indented and colored; the digits of its numbers stay as th
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Raw
 
 from chainq.formats.protocol import Output, OutputSpec
-from chainq.rows.fields import Flattener, Unfolder
+from chainq.rows.fields import Flattener
 from chainq.text.sanitize import printable_json
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"(:?)|-?[0-9][-+.eE0-9]*|true|false|null')
@@ -34,9 +34,7 @@ class Jsonl:
         self._out = out
         self._sanitize = printable_json if spec.terminal else bytes
         paths = [column.path for column in spec.columns]
-        self._flatten: Callable[[Raw], bytes] | None = None
-        if spec.selected or spec.flatten:
-            self._flatten = Flattener(paths) if spec.selected else Unfolder(paths)
+        self._flatten = Flattener(paths, rest=not spec.selected) if spec.selected or spec.flatten else None
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Write each row as a line."""
