@@ -242,11 +242,11 @@ class SqlOptions(
 ):
     """Query an export, or the last blocks, with SQL.
 
-    The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions; an export also has
-    others that it was written with, such as transactions and calls. The query 'describe blocks' lists the columns
-    of a table and their types. Without DEST the tables that the query names are fetched into memory, for the range;
-    --url DEST without a range is the whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW
-    statements, for duckdb -init.
+    The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions, transactions, with the
+    columns of these commands; an export has those that it was written with, others such as calls too. The query
+    'describe blocks' lists the columns of a table and their types. Without DEST the tables that the query names are
+    fetched into memory, for the range; --url DEST without a range is the whole export. Without QUERY, chainq prints
+    the tables of DEST as CREATE VIEW statements, for duckdb -init.
     """
 
     examples = "chainq sql --last 1000 'select program_id, count(*) from records group by 1'"
