@@ -11,6 +11,10 @@ from chainq.demo.layout import ADDRESSES, Call, Function, TransactionPlan, addre
 SCM_ERA = 700
 """From this height on transitions carry a field that the interface does not list: `scm`."""
 
+_METADATA = (
+    *("cumulative_weight", "cumulative_proof_target", "coinbase_target", "proof_target", "last_coinbase_target"),
+    *("last_coinbase_timestamp", "timestamp", "total_supply_in_microcredits"),
+)
 _BITS = {"u32": 20, "u64": 40, "u128": 52}  # of the amounts
 
 
@@ -142,7 +146,7 @@ def block(chain: Chain, height: int) -> Row:
     row: Row = {
         "block_hash": summary["block_hash"],
         "previous_hash": summary["previous_hash"],
-        "header": _header(chain, height, summary),
+        "header": _header(height, summary),
         "authority": _authority(chain, height, count),
         "ratifications": _ratifications(chain, height),
         "transactions": [_confirmed(chain, height, index) for index in range(count)],
@@ -154,13 +158,9 @@ def block(chain: Chain, height: int) -> Row:
     return chain.sealed(row)
 
 
-def _header(chain: Chain, height: int, summary: Row) -> Row:
+def _header(height: int, summary: Row) -> Row:
     metadata: Row = {"network": NETWORK, "round": int(summary["round"]), "height": height}
-    names: tuple[str, ...] = ("cumulative_weight", "cumulative_proof_target", "coinbase_target", "proof_target")
-    names += ("last_coinbase_target", "last_coinbase_timestamp", "timestamp")
-    metadata |= {name: int(summary[name]) for name in names if name in summary}
-    if height in chain.bare_era:
-        metadata["total_supply_in_microcredits"] = int(summary["total_supply_in_microcredits"])
+    metadata |= {name: int(summary[name]) for name in _METADATA if name in summary}
     return {**{name: text for name, text in summary.items() if name.endswith("_root")}, "metadata": metadata}
 
 
@@ -182,13 +182,8 @@ def _authority(chain: Chain, height: int, transactions: int) -> Row:
         return {"type": "beacon", "signature": ids.SIGNATURE.text(word)}
     sent = [chain.transaction_id(height, index) for index in range(transactions)]
     last = height * 2
-    rounds: dict[str, list[Row]] = {}
-    for step, number in enumerate(range(last - 1, last + 1)):
-        count = 2 if step == 0 else 1
-        rounds[str(number)] = [
-            _certificate(chain, height, word ^ step * 64 + i * 16, number, sent[i::2] if step == 0 else [])
-            for i in range(count)
-        ]
+    first = [_certificate(chain, height, word ^ i * 16, last - 1, sent[i::2]) for i in range(2)]
+    rounds = {str(last - 1): first, str(last): [_certificate(chain, height, word ^ 64, last, [])]}
     elected = [ids.field(word ^ 200), ids.field(word ^ 201)]
     return {"type": "quorum", "subdag": {"subdag": rounds, "election_certificate_ids": elected}}
 
