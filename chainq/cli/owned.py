@@ -1,11 +1,10 @@
 """`chainq owned`: the range command over the rows that view keys own."""
 
 import os
-from collections.abc import Iterable, Iterator
 from functools import partial
 
 from chainq.catalog.methods import BY_COMMAND, Column, Schema
-from chainq.catalog.owned import COMMAND, PLAINTEXT, PLAINTEXT_JSON, needed, owned_schema
+from chainq.catalog.owned import COMMAND, PLAINTEXT_JSON, needed, owned_schema
 from chainq.cli import output
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
@@ -14,7 +13,6 @@ from chainq.cli.tool_options import OwnedOptions
 from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
 from chainq.errors import UsageError
 from chainq.process.pool import cores
-from chainq.rows.fields import Alias
 from chainq.text.sanitize import printable
 from chainq.wallet.owned import OwnedService, Wallet, Wanted, heights_in_words
 from chainq.wallet.shown import Style, totals
@@ -84,20 +82,12 @@ def _wanted(given: OwnedOptions, format_name: str) -> Wanted:
 
 def _schema(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Schema:
     """Return the rows, with the members of the plaintext that `--columns` names."""
+    inside = (path for path in dict.fromkeys(_requested(given)) if path.startswith(f"{PLAINTEXT_JSON.path}."))
+    members = [Column(path, "unknown") for path in inside]
     parts = {"records": wanted.records, "plaintext": wanted.plaintext, "spends": wanted.spends}
-    return owned_schema(**parts, several=several, members=_members(_requested(given)) if wanted.plaintext else ())
+    return owned_schema(**parts, several=several, members=members)
 
 
 def _requested(given: OwnedOptions) -> list[str]:
     """Return the paths that `--columns` names."""
     return [path.strip() for path in ",".join(given.columns or ()).split(",")]
-
-
-def _members(paths: Iterable[str]) -> Iterator[Column]:
-    """Yield the columns of those paths that lead into the plaintext, which is text: its members are those of
-    `plaintext_json`."""
-    for path in dict.fromkeys(paths):
-        outer, dot, member = path.partition(".")
-        if dot and outer in (PLAINTEXT.path, PLAINTEXT_JSON.path):
-            read = f"{PLAINTEXT_JSON.path}.{member}"
-            yield Column(path if path == read else Alias(path, read), "unknown")

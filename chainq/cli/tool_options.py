@@ -53,7 +53,7 @@ class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, comma
 
     Without --columns, --records and --decrypt, rows show what the records hold; a table also has totals. Columns:
     owner (the address of the key) and those of ownership; with --records those of records; with --decrypt plaintext,
-    plaintext_json, plaintext.MEMBER, record_name, sender, amount and token_id too; with --spent or --unspent
+    plaintext_json, plaintext_json.MEMBER, record_name, sender, amount and token_id too; with --spent or --unspent
     spent_height and spent_transaction. --columns requests and decrypts what the columns that it names need. --spent and
     --unspent read every full block from the first owned record to the tip, or to --as-of; that can take hours.
     With both, all records are printed.

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -25,19 +25,6 @@ class Key(str):
     """A path that is the name of one field, even with dots and brackets in it: columns of SQL have any name."""
 
     __slots__ = ()
-
-
-class Alias(str):
-    """A path that names a column and picks the value of another path, `reads`."""
-
-    __slots__ = ("reads",)
-    reads: str
-
-    def __new__(cls, path: str, reads: str) -> Self:
-        """Make the alias `path` of the path `reads`."""
-        alias = super().__new__(cls, path)
-        alias.reads = reads
-        return alias
 
 
 def struct_of(kinds: Mapping[str, Any], *, closed: bool = False) -> type[msgspec.Struct]:
@@ -95,8 +82,7 @@ class Picker:
     """
 
     def __init__(self, paths: Sequence[str], on_unknown: Callable[[str, Raw], None] | None = None) -> None:
-        read = [path.reads if isinstance(path, Alias) else path for path in paths]
-        heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in read]
+        heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in paths]
         self._steps = [[head] if isinstance(head, Key) else head.split(".") for head, _, _ in heads]
         divided = not any(isinstance(head, Key) for head, _, _ in heads)
         self._fast = _fast_picker(tuple(head for head, _, _ in heads), on_unknown is not None) if divided else None
