@@ -18,7 +18,7 @@ import typer
 from chainq.catalog.tables import DERIVED, TABLES
 from chainq.cli.commands import SCRIPTS, app, script
 from chainq.errors import exit_codes
-from chainq.formats.parquet_types import type_of
+from chainq.formats.arrow_rows import type_of
 
 COMMAND = "python -m chainq._docgen"
 DATE = "2026-11-28"  # of the manual as a whole; not the day of writing, which would change every page every day

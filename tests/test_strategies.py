@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.demo.registry import FAULTS
+from chainq.demo.faults import FAULTS
 from chainq.errors import TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest

@@ -35,7 +35,8 @@ methods.METHODS += (method,)
 methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
 """
 SAMPLE = """
-from chainq.demo.results import Item, Results
+from chainq.demo.registry import Item
+from chainq.demo.results import Results
 from chainq.demo.service import DIALECTS, _listed
 
 DIALECTS["chain"][method.name] = DIALECTS["aleo"][method.name] = _listed("counts", "countsPerRequest")

@@ -3,29 +3,17 @@
 Names, types and notes are those of the published interface; a note that it lacks says what the chain's own source
 says. Commands, help, columns, checks, the sample chain's conformance and the tests follow from here; a twelfth method
 is one more entry. How deployed servers differ is in `dialects`.
-
-Rejected: dataclasses. Every run loads this module, and a dataclass takes eight times as long to make as a tuple.
 """
 
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import NamedTuple
 
-from chainq.catalog.rows import (
-    BLOCK_SUMMARY,
-    FULL_BLOCK,
-    OLDER_BLOCK,
-    OLDER_SUMMARY,
-    OWNERSHIP,
-    RECORD,
-    REFERENCE,
-    TRANSACTION,
-    TRANSACTION_SUMMARY,
-    TRANSITION,
-    UNLISTED_TRANSACTION,
-)
+from chainq.catalog import rows
 from chainq.catalog.rows import PROGRAM_ID as PROGRAM_ID
 from chainq.catalog.rows import Column as Column
 from chainq.catalog.rows import Kind as Kind
+from chainq.catalog.rows import Schema as Schema
+from chainq.catalog.rows import Shape as Shape
 
 
 class Role(Enum):
@@ -42,15 +30,6 @@ class Role(Enum):
     SIZE = "size"
 
 
-class Shape(StrEnum):
-    """What `result` is."""
-
-    ROWS = "array of rows"
-    ROW_IN_ARRAY = "array holding one row; empty when it does not exist"
-    ROW = "one object"
-    ROW_OR_NULL = "one object; null when it does not exist"
-
-
 class Param(NamedTuple):
     """A parameter: its name and type in the published interface, its role, and a note."""
 
@@ -60,57 +39,30 @@ class Param(NamedTuple):
     note: str = ""
 
 
-class Method(NamedTuple):
-    """One method of the service and the command that calls it.
+class Method(Schema):
+    """One method of the service, and the rows that it sends to the command that calls it.
 
-    `max_heights`: documented limit of heights in a request; `first_heights`: heights of the first request where there
-    is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `height`, `order`: path of a row's
-    height, and of the value that orders rows within a height. `linked`: one row for each height, with the hash of the
-    block before. `repeats`: equal rows may occur in one response, so that a row has no identity. `identity`: the paths
-    that identify a row in every method and full block that has it. `text`: the path of a program's text: deployed
-    servers that hold two texts of a program list each row once for each, and both are rows. `program`, `function`:
-    paths of the program and the function that a row is about, for --program and --function; `a[].b` has several; empty
-    if rows name none. `fee`:
-    path of the calls that pay fees, if these are elsewhere.
-    `condition`: an example for --where, empty if the command cannot leave rows out. `unlisted`: fields that
-    real services send, and the published interface lacks. csv and tables show them if --columns names them. `derived`:
-    columns that chainq reads off a row, or off that of another method, if --columns names them.
+    `name`: in requests. `max_heights`: documented limit of heights in a request; `first_heights`: heights of the first
+    request where there is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `order`: path
+    of the value that orders rows within a height. `repeats`: equal rows may occur in one response, so that a row has no
+    identity. `function`: path of the function that a row is about, for --function, as `program` for --program. `fee`:
+    path of the calls that pay fees, if these are elsewhere. `condition`: an example for --where, empty if the command
+    cannot leave rows out.
     """
 
-    command: str
     name: str
     group: str
-    purpose: str
-    columns: tuple[Column, ...]
     params: tuple[Param, ...] = ()
-    shape: Shape = Shape.ROWS
     example: str = ""
     max_heights: int | None = None
     first_heights: int = 0
     page_size: int | None = None
     page_size_max: int | None = None
-    height: str | None = None
     order: str | None = None
-    linked: bool = False
     repeats: bool = False
-    identity: tuple[str, ...] = ()
-    text: str = ""
-    program: str = ""
     function: str = ""
     fee: str = ""
     condition: str = ""
-    unlisted: tuple[Column, ...] = ()
-    derived: tuple[Column, ...] = ()
-
-    @property
-    def sent(self) -> tuple[Column, ...]:
-        """Return the columns that rows are known to have, also those that the published interface lacks."""
-        return self.columns + self.unlisted
-
-    @property
-    def selectable(self) -> tuple[Column, ...]:
-        """Return the columns that --columns takes."""
-        return self.sent + self.derived
 
     def param(self, role: Role) -> Param | None:
         """Return the parameter with that role, or None."""
@@ -148,14 +100,14 @@ class Method(NamedTuple):
         return ", ".join(f"{number} {what} per request" for number, what in most if number) or "none documented"
 
 
-def height_of(method: Method) -> str | None:
+def height_of(schema: Schema) -> str | None:
     """Return the path of the height in rows as they are written, which is a column of looked-up rows, too."""
-    return method.height or next((column.path for column in method.columns if column.path == "height"), None)
+    return schema.height or next((column.path for column in schema.columns if column.path == "height"), None)
 
 
-def is_charted(method: Method) -> bool:
+def is_charted(schema: Schema) -> bool:
     """Return whether rows have heights and a result can have several, so that a format can show them over height."""
-    return height_of(method) is not None and method.shape is not Shape.ROW
+    return height_of(schema) is not None and schema.shape is not Shape.ROW
 
 
 START = Param("start", "number", Role.START, "start of range, included")
@@ -174,13 +126,13 @@ METHODS = (
         group="Blocks",
         purpose="block summaries for a height range",
         params=(START, END),
-        columns=BLOCK_SUMMARY,
+        columns=rows.BLOCK_SUMMARY,
         example="chainq blocks --start 12000 --end 12010",
         max_heights=1000,
         height="height",
         linked=True,
         condition="coinbase_reward != null and height ~ 0$",
-        unlisted=OLDER_SUMMARY,
+        unlisted=rows.OLDER_SUMMARY,
     ),
     Method(
         command="block",
@@ -189,9 +141,9 @@ METHODS = (
         purpose="block summaries by height",
         params=(Param("block", "number", Role.HEIGHT, "block height"),),
         shape=Shape.ROW_IN_ARRAY,
-        columns=BLOCK_SUMMARY,
+        columns=rows.BLOCK_SUMMARY,
         example="chainq block 12345",
-        unlisted=OLDER_SUMMARY,
+        unlisted=rows.OLDER_SUMMARY,
     ),
     Method(
         command="latest",
@@ -199,7 +151,7 @@ METHODS = (
         group="Blocks",
         purpose="block summary of the latest block",
         shape=Shape.ROW,
-        columns=BLOCK_SUMMARY,
+        columns=rows.BLOCK_SUMMARY,
         example="chainq latest --columns height,timestamp --csv",
     ),
     Method(
@@ -208,7 +160,7 @@ METHODS = (
         group="Blocks",
         purpose="full blocks of a height range, with transactions",
         params=(START, END),
-        columns=FULL_BLOCK,
+        columns=rows.FULL_BLOCK,
         example="chainq full-blocks --start 12345 --end 12346 --json",
         first_heights=20,
         height="header.metadata.height",
@@ -217,7 +169,7 @@ METHODS = (
         function=f"{_CALLS}[].function",
         fee="transactions[].transaction.fee.transition",
         condition="transactions[].type = deploy",
-        unlisted=OLDER_BLOCK,
+        unlisted=rows.OLDER_BLOCK,
     ),
     Method(
         command="transactions",
@@ -225,7 +177,7 @@ METHODS = (
         group="Transactions",
         purpose="transaction summaries of blocks",
         params=(Param("blockId", "number", Role.HEIGHT, "block height"),),
-        columns=TRANSACTION_SUMMARY,
+        columns=rows.TRANSACTION_SUMMARY,
         example="chainq transactions 12345",
         order="index",
         condition="index > 0 and status = rejected",
@@ -237,8 +189,8 @@ METHODS = (
         purpose="full details of transactions by ID",
         params=(Param("id", "string", Role.ID, "transaction ID, bech32 with prefix at"),),
         shape=Shape.ROW_OR_NULL,
-        columns=TRANSACTION,
-        unlisted=UNLISTED_TRANSACTION,
+        columns=rows.TRANSACTION,
+        unlisted=rows.UNLISTED_TRANSACTION,
         example="chainq transaction at1tkjagejw78alyv7pph55h584fs8lsgv6dcslps3rl2ec2t2jl8fq695ac3",
     ),
     Method(
@@ -252,7 +204,7 @@ METHODS = (
             PAGE,
             Param("maxTransactions", "number", Role.SIZE, "page size, below 1000"),
         ),
-        columns=TRANSACTION,
+        columns=rows.TRANSACTION,
         example="chainq program-transactions hello_hello.aleo hello --limit 20",
         page_size=500,
         page_size_max=999,
@@ -265,7 +217,7 @@ METHODS = (
         group="Records",
         purpose="records produced in a height range",
         params=_RECORD_PAGES,
-        columns=RECORD,
+        columns=rows.RECORD,
         example="chainq records --start 0 --end 500 --jsonl",
         first_heights=500,
         page_size=10_000,
@@ -282,7 +234,7 @@ METHODS = (
         group="Records",
         purpose="minimal ownership data of records in a height range",
         params=_RECORD_PAGES,
-        columns=OWNERSHIP,
+        columns=rows.OWNERSHIP,
         example="chainq ownership --last 100",
         first_heights=500,
         page_size=10_000,
@@ -296,7 +248,7 @@ METHODS = (
         group="Records",
         purpose="transitions without record inputs in a height range",
         params=(START, END, PAGE, Param("transitionsPerRequest", "number", Role.SIZE, "page size")),
-        columns=TRANSITION,
+        columns=rows.TRANSITION,
         example="chainq transitions --last 50 --columns height,function_name,transaction_id",
         first_heights=100,
         page_size=1000,
@@ -321,7 +273,7 @@ METHODS = (
             PAGE,
             Param("transitionsPerRequest", "number", Role.SIZE, "page size"),
         ),
-        columns=REFERENCE,
+        columns=rows.REFERENCE,
         example="chainq address-transactions --end 10K aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd",
         max_heights=50_000,
         page_size=10_000,

@@ -53,10 +53,18 @@ SHAPES: dict[str, Shape] = {
 def known_column(name: str, columns: Iterable[Column]) -> Column | None:
     """Return the column of that name, None if there is none; `a[].b` is `b` of each item of the array `a`."""
     known = {column.path: column for column in columns}
-    array, brackets, rest = name.partition("[]")
+    array, brackets, _ = name.partition("[]")
     if brackets and array in known and "array" in known[array].type:
-        return Column(name, "unknown") if _has(SHAPES.get(array, UNTYPED), f"[]{rest}") else None
+        leaves = _leaves(SHAPES.get(array, [UNTYPED]), array)
+        return Column(name, "unknown") if any(_meet(name, *leaf) for leaf in leaves) else None
     return known.get(name)
+
+
+def _meet(name: str, path: str, shape: Shape) -> bool:
+    """Return whether a path leads to a leaf, or into one whose members are not known."""
+    return f"{path}.".startswith((f"{name}.", f"{name}[")) or (
+        shape == UNTYPED and name.startswith((f"{path}.", f"{path}["))
+    )
 
 
 def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:
@@ -76,25 +84,14 @@ def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:
 
 def members(path: str) -> Iterator[str]:
     """Yield the paths of the members of the items of a column, and of the items of arrays in them."""
-    return _leaves(SHAPES[path], path) if path in SHAPES else iter(())
+    return (leaf for leaf, _ in _leaves(SHAPES[path], path)) if path in SHAPES else iter(())
 
 
-def _leaves(shape: Shape, path: str) -> Iterator[str]:
+def _leaves(shape: Shape, path: str) -> Iterator[tuple[str, Shape]]:
     if isinstance(shape, dict):
         for name, inner in shape.items():
             yield from _leaves(inner, f"{path}.{name}")
     elif isinstance(shape, list):
         yield from _leaves(shape[0], f"{path}[]")
     else:
-        yield path
-
-
-def _has(shape: Shape, path: str) -> bool:
-    """Return whether a path such as `[].inputs[].tag` leads into a shape."""
-    for step in path.replace("[]", ".[]").split(".")[1:]:
-        if shape is not UNTYPED:
-            inner = {"[]": shape[0]} if isinstance(shape, list) else shape
-            if not isinstance(inner, dict) or step not in inner:
-                return False
-            shape = inner[step]
-    return True
+        yield path, shape

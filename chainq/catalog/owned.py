@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from chainq.catalog.methods import BY_COMMAND, Column, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, Column, Kind, Schema
 
 COMMAND = "owned"
 OWNER = Column("owner", "string", "address of the view key; in a table if there are several", Kind.ID)
@@ -15,60 +15,47 @@ TOKEN = Column("token_id", "null or string", "token of the record, null without 
 _SPENDS = ", with --spent or --unspent"
 SPENT_HEIGHT = Column("spent_height", "null or number", "height of the block that spends it" + _SPENDS, Kind.HEIGHT)
 SPENT_TRANSACTION = Column("spent_transaction", "null or string", "transaction that spends it" + _SPENDS, Kind.ID)
-SHARED = frozenset(column.path for column in BY_COMMAND["ownership"].columns)
+_OWNERSHIP, _RECORD = BY_COMMAND["ownership"], BY_COMMAND["records"]
+SHARED = frozenset(column.path for column in _OWNERSHIP.columns)
 """The columns of ownership rows; record rows have some of them too."""
-
-
-def owned_method(*, records: bool, plaintext: bool, spends: bool) -> Method:
-    """Return what describes the rows as the catalogue does: with the columns of the record, with its plaintext and what
-    it amounts to, and with what spends it."""
-    ownership, record = BY_COMMAND["ownership"], BY_COMMAND["records"]
-    columns = (OWNER, *ownership.columns)
-    if records:
-        columns += tuple(
-            column._replace(note=column.note + ", " * bool(column.note) + "with --records")
-            for column in record.columns
-            if column.path not in SHARED
-        )
-    if plaintext:
-        columns += (PLAINTEXT, PLAINTEXT_JSON, RECORD_NAME, SENDER)
-    if spends:
-        columns += (SPENT_HEIGHT, SPENT_TRANSACTION)
-    if plaintext:  # last
-        columns += (AMOUNT, TOKEN)
-    found = ownership._replace(
-        command=COMMAND, columns=columns, height=record.height if records else None, condition=""
-    )
-    return found._replace(derived=()) if records else found  # the height of its record, which it has
-
-
-READABLE = (
+_RECORDS = tuple(
+    column._replace(note=column.note + ", " * bool(column.note) + "with --records")
+    for column in _RECORD.columns
+    if column.path not in SHARED
+)
+_OPENED, _AMOUNTS = (PLAINTEXT, PLAINTEXT_JSON, RECORD_NAME, SENDER), (AMOUNT, TOKEN)
+_SPENT = (SPENT_HEIGHT, SPENT_TRANSACTION)
+_READABLE = (
     *("height", AMOUNT.path, SPENT_HEIGHT.path, "program_id", SPENT_TRANSACTION.path, "timestamp", OWNER.path),
     *(RECORD_NAME.path, SENDER.path, PLAINTEXT.path, TOKEN.path),
 )
 """The columns of a table for a person, the ones first that are shown on a narrow terminal too."""
 
 
+def owned_schema(
+    *, records: bool, plaintext: bool, spends: bool, several: bool = False, members: Iterable[Column] = ()
+) -> Schema:
+    """Return the rows with the columns of the record, with its plaintext and what it amounts to, with what spends it,
+    and with `members` of the plaintext. `several`: a table needs to say whose a record is."""
+    columns = [OWNER, *_OWNERSHIP.columns, *_RECORDS * records, *_OPENED * plaintext, *_SPENT * spends]
+    places = {name: place for place, name in enumerate(_READABLE, 1) if several or name != OWNER.path}
+    return Schema(
+        command=COMMAND,
+        columns=tuple(
+            column._replace(brief=places.get(column.path, 0)) for column in (*columns, *_AMOUNTS * plaintext, *members)
+        ),
+        height=_RECORD.height if records else None,
+        derived=() if records else _OWNERSHIP.derived,  # the height of its record
+    )
+
+
 def needed(paths: Iterable[str]) -> tuple[bool, bool, bool]:
     """Return what the columns of these paths, or their members, need: records, their plaintext, what spends them."""
     roots = {path.partition(".")[0] for path in paths}
-    inside = (PLAINTEXT.path, PLAINTEXT_JSON.path, RECORD_NAME.path, SENDER.path, AMOUNT.path, TOKEN.path)
-    plaintext = not roots.isdisjoint(inside)
-    records = plaintext or not roots.isdisjoint({column.path for column in BY_COMMAND["records"].columns} - SHARED)
-    return records, plaintext, not roots.isdisjoint((SPENT_HEIGHT.path, SPENT_TRANSACTION.path))
-
-
-def readable(method: Method, *, several: bool) -> Method:
-    """Return the method with the columns of a table for a person. `several`: it needs to say whose a record is."""
-    names = [name for name in READABLE if several or name != OWNER.path]
-    places = {name: place for place, name in enumerate(names, 1)}
-    columns = tuple(column._replace(brief=places.get(column.path, 0)) for column in method.columns)
-    return method._replace(columns=columns)
-
-
-def listed() -> Method:
-    """Return the method with all columns, and a mark at those of a table of one view key."""
-    return readable(owned_method(records=True, plaintext=True, spends=True), several=False)
+    records, plaintext, spends = (
+        not roots.isdisjoint(column.path for column in part) for part in (_RECORDS, _OPENED + _AMOUNTS, _SPENT)
+    )
+    return records or plaintext, plaintext, spends
 
 
 _TOTALS = (
@@ -84,5 +71,5 @@ _TOTALS = (
     Column("unspent", "null or string", "their sum, as above", Kind.NUMBER, brief=3),
 )
 BALANCE_COLUMNS = tuple(column.path for column in _TOTALS)
-BALANCE = Method("balance", "", "Records", "private balance of your view keys", _TOTALS, height="height")
+BALANCE = Schema(command="balance", columns=_TOTALS, height="height")
 """The rows of `chainq balance`: a row per owner, program and token."""

@@ -3,8 +3,8 @@
 A note that it lacks says what the chain's own source says.
 """
 
-from enum import Enum
-from typing import NamedTuple
+from enum import Enum, StrEnum
+from typing import Any, NamedTuple, dataclass_transform
 
 
 class Kind(Enum):
@@ -36,6 +36,57 @@ class Column(NamedTuple):
     brief: int = 0
     computed: bool = False
     folds: bool = False
+
+
+class Shape(StrEnum):
+    """What `result` is."""
+
+    ROWS = "array of rows"
+    ROW_IN_ARRAY = "array holding one row; empty when it does not exist"
+    ROW = "one object"
+    ROW_OR_NULL = "one object; null when it does not exist"
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Values:
+    """Fields by their names. Rejected: dataclasses, whose import and classes take 5 ms of every start."""
+
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
+
+
+class Schema(Values):
+    """The rows of a command or a table, whether a method of the service has them or chainq makes them.
+
+    `shape`: one row or a list. `height`: path of a row's height. `linked`: one row for each height, with the hash of
+    the block before. `identity`: the paths that identify a row in every method and full block that has it. `text`: the
+    path of a program's text: deployed servers that hold two texts of a program list each row once for each, and both
+    are rows. `program`: path of the program that a row is about; `a[].b` has several; empty if rows name none.
+    `unlisted`: fields that real services send, and the published interface lacks. csv and tables show them if --columns
+    names them. `derived`: columns that chainq reads off a row, or off that of another method, if --columns names them.
+    """
+
+    command: str
+    columns: tuple[Column, ...]
+    purpose: str = ""
+    shape: Shape = Shape.ROWS
+    height: str | None = None
+    linked: bool = False
+    identity: tuple[str, ...] = ()
+    text: str = ""
+    program: str = ""
+    unlisted: tuple[Column, ...] = ()
+    derived: tuple[Column, ...] = ()
+
+    @property
+    def sent(self) -> tuple[Column, ...]:
+        """Return the columns that rows are known to have, also those that the published interface lacks."""
+        return self.columns + self.unlisted
+
+    @property
+    def selectable(self) -> tuple[Column, ...]:
+        """Return the columns that --columns takes."""
+        return self.sent + self.derived
 
 
 BLOCK_SUMMARY = (

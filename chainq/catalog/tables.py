@@ -2,13 +2,15 @@
 
 A full block holds its transactions, these their transitions, and these their inputs and outputs. One read of full
 blocks therefore fills all tables of `CHAIN`, and their rows are complete because each height is there once and linked
-by its hash.
+by its hash. A table of a command has its columns; null is what a full block does not say.
 """
 
-from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind, Schema
 
 COMMANDS = tuple(method.command for method in METHODS if method.ranged and method.stored)
 """The commands that are divided into partitions: range commands that need no further argument."""
+FETCHED = (*COMMANDS, "transactions")
+"""The tables that `sql` fetches from a service."""
 SOURCE = BY_COMMAND["full-blocks"]
 """The method whose rows fill the tables of `CHAIN`."""
 _HEIGHT = Column("height", "number", "block height", Kind.HEIGHT)
@@ -28,8 +30,8 @@ _VALUE = (
 _DYNAMIC = Column("dynamic_id", "string", "ID of a record that is passed as a dynamic one", Kind.ID)
 
 
-def _table(name: str, purpose: str, identity: tuple[str, ...], *columns: Column) -> Method:
-    return Method(name, SOURCE.name, "Tables", purpose, columns, height="height", identity=identity)
+def _table(name: str, purpose: str, identity: tuple[str, ...], *columns: Column) -> Schema:
+    return Schema(command=name, purpose=purpose, columns=columns, height="height", identity=identity)
 
 
 _DERIVED = (
@@ -38,11 +40,7 @@ _DERIVED = (
         "one row for each transaction",
         ("transaction_id",),
         _HEIGHT,
-        Column("index", "number", "index within the block", Kind.HEIGHT),
-        _TRANSACTION,
-        Column("type", "string", "such as execute or deploy; in lower case, as in full blocks"),
-        Column("status", "string", "accepted or rejected; may be null", Kind.STATUS),
-        Column("inner_type", "string", "fee if the transaction was rejected, else as type"),
+        *BY_COMMAND["transactions"].columns[1:],  # all but the height, which chainq adds to its rows
     ),
     _table(
         "calls",
@@ -108,11 +106,11 @@ _DERIVED = (
     ),
 )
 
-TABLES: dict[str, Method] = {
+TABLES: dict[str, Schema] = {
     **{command: BY_COMMAND[command] for command in COMMANDS},
     **{table.command: table for table in _DERIVED},
 }
-"""Every table of a data set by its name, as a method without parameters if no command has its rows."""
+"""Every table of a data set by its name."""
 DERIVED = frozenset(table.command for table in _DERIVED)
 """The tables that only full blocks fill."""
 CHAIN = ("blocks", "full-blocks", *(table.command for table in _DERIVED))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast
 import typer
 
 from chainq._version import __version__
-from chainq.catalog.methods import METHODS, Method, Role
+from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.cli.help import PlainCommand, PlainGroup
 from chainq.cli.options import TOOLS, Group, MethodOptions
 from chainq.cli.tool_options import CompletionOptions, HelpOptions
@@ -108,11 +108,8 @@ def _tool(name: str) -> "Command":
             run = getattr(import_module(f"chainq.cli.{'tools' if small else name}"), name if small else "run")
         run(given)
 
-    options, method = TOOLS[name], None
-    if name == "owned":  # the options of a method that it has
-        from chainq.catalog.owned import listed
-
-        method = listed()
+    options = TOOLS[name]
+    method = BY_COMMAND["ownership"] if name == "owned" else None  # the options of a method that it has
     declared = [one for one in parameters(options, method) if one.name not in options.without]
     return build(name, options, call, declared, inspect.getdoc(options) or "")
 

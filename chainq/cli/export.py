@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from chainq.catalog.identifiers import STORES
-from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.methods import Column, Kind, Schema
 from chainq.catalog.tables import DERIVED
 from chainq.cli import connect, output
 from chainq.cli.options import OutputOptions
@@ -39,11 +39,8 @@ _RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
 _MODULES = {"parquet": "pyarrow", "export": "obstore", "dask": "distributed", "delta": "deltalake", "hashes": "aleo"}
 """By extra, the module that it adds to that of `parquet`."""
-_LISTED = Method(
+_LISTED = Schema(
     command="export",
-    name="",
-    group="Tools",
-    purpose="list the partitions to write",
     columns=(
         Column("command", "string", "table"),
         Column("start", "number", "first height", Kind.HEIGHT),

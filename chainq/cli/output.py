@@ -7,11 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.methods import Column, Method, height_of, is_charted
+from chainq.catalog.methods import Column, Schema, height_of, is_charted
 from chainq.cli.report import Reporter
 from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
-from chainq.formats import registry
+from chainq.formats import protocol
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
@@ -58,7 +58,7 @@ class OutputSettings(NamedTuple):
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
         suffix = self.file.suffix if self.file else ""
-        expected = registry.EXTENSIONS.get(suffix.lower(), self.format)
+        expected = protocol.EXTENSIONS.get(suffix.lower(), self.format)
         if expected != self.format and (expected != "text" or self.can.binary):
             reporter.warn_once("extension", f"{self.file} contains {self.format}, but its extension is {suffix}")
         writer = self.make(reporter.beside(sink), self.spec._replace(resumed=resumed, warn=reporter.warn, **known))
@@ -78,25 +78,25 @@ class OutputSettings(NamedTuple):
 
 
 def settings(
-    method: Method, given: "OutputOptions", *, appended: bool = False, totals: Callable[[], Sequence[str]] = tuple
+    schema: Schema, given: "OutputOptions", *, appended: bool = False, totals: Callable[[], Sequence[str]] = tuple
 ) -> OutputSettings:
-    """Return the output settings of a method's command.
+    """Return the output settings of a command with these rows.
 
     `appended`: later runs add to the output, if that is no terminal; `totals`: as in `OutputSpec`. Raises UsageError,
     also if the format cannot do that.
     """
     requested = ",".join(given.columns or ())
-    shown = columns(method, requested, given.no_check) if given.columns else method.columns
+    shown = columns(schema, requested, given.no_check) if given.columns else schema.columns
     file, name = file_of(given), format_name(given)
-    make = registry.load(name)
+    make = protocol.load(name)
     can, terminal = capabilities(make), on_terminal(file)
-    if why := _refusal(method, given, name, can, appended=appended, terminal=terminal):
+    if why := _refusal(schema, given, name, can, appended=appended, terminal=terminal):
         raise UsageError(f"{name} {why}")
     spec = OutputSpec(
-        method.command,
+        schema.command,
         shown,
         selected=bool(requested),
-        height=height_of(method),
+        height=height_of(schema),
         header=not given.no_header,
         flatten=given.flatten and name == "jsonl",
         terminal=terminal,
@@ -105,20 +105,20 @@ def settings(
         abbreviate=not given.no_trunc and (file is None or terminal or bool(stated_width())),
         totals=totals,
     )
-    source = method.program if any(column in method.derived for column in shown) else ""
-    return OutputSettings(name, make, can, file, requested, spec, source, method.columns if given.typed else ())
+    source = schema.program if any(column in schema.derived for column in shown) else ""
+    return OutputSettings(name, make, can, file, requested, spec, source, schema.columns if given.typed else ())
 
 
 def _refusal(
-    method: Method, given: "OutputOptions", name: str, can: Capabilities, *, appended: bool, terminal: bool
+    schema: Schema, given: "OutputOptions", name: str, can: Capabilities, *, appended: bool, terminal: bool
 ) -> str:
     """Return why a format cannot be used with the other options; empty if it can."""
     if appended and not terminal and not can.append:
         return "cannot be used with --checkpoint or --follow, which append rows"
     if (given.follow or (appended and terminal)) and not can.endless:
         return "needs a finished range and cannot be used with --follow or --checkpoint"
-    if can.needs_heights and not is_charted(method):
-        return f"needs several rows with heights, and {method.command} has none here"
+    if can.needs_heights and not is_charted(schema):
+        return f"needs several rows with heights, and {schema.command} has none here"
     if given.no_header and name not in _WITH_HEADER:
         return "has no header: --no-header needs csv or tsv"
     if given.flatten and name not in ("jsonl", *_WITH_HEADER):
@@ -158,11 +158,11 @@ def format_name(given: "OutputOptions") -> str:
     if flags:
         return flags[0].removeprefix("--") if given.format is None else given.format
     file = file_of(given)
-    if file and (extension := registry.EXTENSIONS.get(file.suffix.lower())):
+    if file and (extension := protocol.EXTENSIONS.get(file.suffix.lower())):
         return extension
     if name := os.environ.get("CHAINQ_FORMAT"):
         with in_variable("CHAINQ_FORMAT"):
-            registry.load(name)
+            protocol.load(name)
     return name or ("table" if on_terminal(file) else "jsonl")
 
 
@@ -189,7 +189,7 @@ def use_color(*, terminal: bool) -> bool:
     return bool(os.environ.get("FORCE_COLOR")) or (terminal and os.environ.get("TERM") != "dumb")
 
 
-def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...]:
+def columns(schema: Schema, requested: str, no_check: bool) -> tuple[Column, ...]:
     """Return the columns that `--columns` requests, unless `--no-check` those of the catalogue. Raises UsageError."""
     from chainq.catalog.nested import column_by_end, selectable_column
 
@@ -197,12 +197,12 @@ def columns(method: Method, requested: str, no_check: bool) -> tuple[Column, ...
     for name in map(str.strip, requested.split(",")):
         if not name or not name.isprintable():
             raise UsageError(f"invalid --columns {quoted(requested)}: expected names with commas between")
-        column = selectable_column(name, method.selectable)
-        column = column if column or no_check else column_by_end(name, method.selectable)
+        column = selectable_column(name, schema.selectable)
+        column = column if column or no_check else column_by_end(name, schema.selectable)
         if name not in ALL and not (column or no_check):
-            known = ", ".join(column.path for column in method.selectable)
+            known = ", ".join(column.path for column in schema.selectable)
             raise UsageError(f"unknown column {quoted(name)}; the columns are {known}")
-        some = method.columns if name in ALL else (column or Column(name, "unknown"),)
+        some = schema.columns if name in ALL else (column or Column(name, "unknown"),)
         if twice := [column.path for column in some if column in chosen]:
             raise UsageError(f"column {twice[0]} is given twice")
         chosen += some

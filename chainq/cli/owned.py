@@ -1,11 +1,10 @@
 """`chainq owned`: the range command over the rows that view keys own."""
 
 import os
-from collections.abc import Iterable
 from functools import partial
 
-from chainq.catalog.methods import Column, Method
-from chainq.catalog.owned import COMMAND, PLAINTEXT, PLAINTEXT_JSON, needed, owned_method, readable
+from chainq.catalog.methods import BY_COMMAND, Column, Schema
+from chainq.catalog.owned import COMMAND, PLAINTEXT_JSON, needed, owned_schema
 from chainq.cli import output
 from chainq.cli import run as run_command
 from chainq.cli.query import read_query
@@ -14,10 +13,11 @@ from chainq.cli.tool_options import OwnedOptions
 from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
 from chainq.errors import UsageError
 from chainq.process.pool import cores
-from chainq.rows.fields import Alias
 from chainq.text.sanitize import printable
 from chainq.wallet.owned import OwnedService, Wallet, Wanted, heights_in_words
 from chainq.wallet.shown import Style, totals
+
+_OWNERSHIP = BY_COMMAND["ownership"]
 
 
 def run(given: OwnedOptions) -> None:
@@ -31,11 +31,12 @@ def run(given: OwnedOptions) -> None:
     format_name = output.format_name(given)
     like_table = not (given.columns or given.records or given.decrypt) and format_name not in ("table", "chart")
     if like_table:
-        method = owned_method(records=True, plaintext=True, spends=given.spent or given.unspent)
-        shown = [column for column in readable(method, several=True).columns if column.brief]
+        spends = given.spent or given.unspent
+        every = owned_schema(records=True, plaintext=True, spends=spends, several=True).columns
+        shown = [column for column in every if column.brief]
         given.columns = [column.path for column in sorted(shown, key=lambda column: column.brief)]
     wanted = _wanted(given, format_name)
-    read_query(_method(wanted, given, several=True), given)  # so that nobody types a key for arguments that are wrong
+    read_query(_OWNERSHIP, given)  # so that nobody types a key for arguments that are wrong
     prepare(COMMAND)
     found = read_keys(files, given)
     identity = {"owner": recorded_owner([key.address for key in found], given.checkpoint)}
@@ -44,11 +45,12 @@ def run(given: OwnedOptions) -> None:
     warn_readable(output.file_of(given), reporter.warn)
     if like_table and len(found) == 1:
         given.columns = [path for path in given.columns or () if path != "owner"]
-    method = _method(wanted, given, several=len(found) > 1)
+    schema = _schema(wanted, given, several=len(found) > 1)
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         whole = given.limit is None and not given.follow and given.checkpoint is None
         sums = partial(_totals, wallet, wanted) if whole else tuple
-        run_command.run(method, given, partial(OwnedService, wallet, given.network), identity, reporter, sums)
+        make = partial(OwnedService, wallet, given.network)
+        run_command.run(_OWNERSHIP, given, make, identity, reporter, sums, schema)
         if first and (none := wallet.none_owned):
             reporter.note(none + ("" if given.checkpoint is None else "; later runs read new blocks"))
         wallet.check()
@@ -78,31 +80,14 @@ def _wanted(given: OwnedOptions, format_name: str) -> Wanted:
     return Wanted(records, decrypt, given.spent, given.unspent, given.as_of, style)
 
 
-def _method(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Method:
-    """Return what describes the rows, with the members of the plaintext that `--columns` names."""
-    method = owned_method(records=wanted.records, plaintext=wanted.plaintext, spends=wanted.spends)
-    if wanted.style is Style.TABLE and not given.columns:
-        return readable(method, several=several)
-    return _with_members(method, _requested(given))
+def _schema(wanted: Wanted, given: OwnedOptions, *, several: bool) -> Schema:
+    """Return the rows, with the members of the plaintext that `--columns` names."""
+    inside = (path for path in dict.fromkeys(_requested(given)) if path.startswith(f"{PLAINTEXT_JSON.path}."))
+    members = [Column(path, "unknown") for path in inside]
+    parts = {"records": wanted.records, "plaintext": wanted.plaintext, "spends": wanted.spends}
+    return owned_schema(**parts, several=several, members=members)
 
 
 def _requested(given: OwnedOptions) -> list[str]:
     """Return the paths that `--columns` names."""
     return [path.strip() for path in ",".join(given.columns or ()).split(",")]
-
-
-def _with_members(method: Method, paths: Iterable[str]) -> Method:
-    """Return the method with columns for those of these paths that lead into the plaintext.
-
-    `plaintext` itself is text, so its members are those of `plaintext_json`.
-    """
-    inside: dict[str, str] = {}
-    for path in paths:
-        outer, dot, member = path.partition(".")
-        if dot and outer == PLAINTEXT.path:
-            inside[path] = Alias(path, f"{PLAINTEXT_JSON.path}.{member}")
-        elif dot and outer == PLAINTEXT_JSON.path:
-            inside[path] = path
-    known = {column.path for column in method.columns}
-    more = tuple(Column(column, "unknown") for path, column in inside.items() if path not in known)
-    return method._replace(columns=(*method.columns, *more)) if PLAINTEXT in method.columns else method

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from chainq.catalog.dialects import Dialect, Value, is_shared
-from chainq.catalog.methods import BY_COMMAND, Method, Role, Shape
+from chainq.catalog.methods import BY_COMMAND, Method, Role, Schema, Shape
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
@@ -51,17 +51,19 @@ def run(
     identity: Mapping[str, object] = MappingProxyType({}),
     reporter: Reporter | None = None,
     totals: Callable[[], Sequence[str]] = tuple,
+    schema: Schema | None = None,
 ) -> None:
     """Run the command of one method, as its options say.
 
     `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options;
-    `reporter`: what prints to stderr, if the caller has it; `totals`: returns lines for the end of a table.
+    `reporter`: what prints to stderr, if the caller has it; `totals`: returns lines for the end of a table; `schema`:
+    the rows as they are printed, if these are not as the method sends them.
     Raises ChainqError, PipeClosed or Interrupted.
     """
     query = read_query(method, given)
     resume = resume_settings(query, given)
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
-    settings = output.settings(method, given, appended=appended, totals=totals)
+    settings = output.settings(schema or method, given, appended=appended, totals=totals)
     query = query._replace(located=any(column.computed for column in settings.spec.columns))
     reporter = reporter or Reporter(given)
     given.lake = given.lake if method.stored else None  # nor is the profile's read
@@ -204,7 +206,7 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
     method, spec = query.method, settings.spec
     switches = {"no-header": not spec.header, "flatten": spec.flatten, "typed": bool(settings.typed)}
     return {
-        "command": method.command,
+        "command": spec.command,
         "arguments": {role.value: value for role, value in query.arguments.items()},
         "start": query.bounds.start or 0 if query.bounds else 0,
         "url": mask_url(service.url),

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from chainq.catalog.identifiers import is_data_set
-from chainq.catalog.methods import BY_COMMAND, Column, Method
-from chainq.catalog.tables import COMMANDS
+from chainq.catalog.methods import BY_COMMAND, Column, Schema
+from chainq.catalog.tables import FETCHED
 from chainq.cli import connect, output, stdin
 from chainq.cli.query import is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import Shortfall, UsageError
+from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading
 from chainq.heights.bounds import Bounds
 from chainq.lake.scan import view_name
@@ -105,8 +106,7 @@ def _query(words: list[str]) -> str | None:
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
     """Return how to write rows of these columns. Raises UsageError."""
     charted = any(column.path == "height" for column in columns)
-    method = Method("sql", "sql", "", "", columns, height="height" if charted else None)
-    return output.settings(method, given)
+    return output.settings(Schema(command="sql", columns=columns, height="height" if charted else None), given)
 
 
 def _looks_like_query(text: str) -> bool:
@@ -119,7 +119,7 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
     options = connect.service_options(given)
     commands = database.tables(query)
     if not commands:
-        raise UsageError(f"the query names no table: expected {', '.join(map(view_name, COMMANDS))}")
+        raise UsageError(f"the query names no table: expected {', '.join(map(view_name, FETCHED))}")
     with connect.open_service(options, reporter) as service:
         reporter.draw()
         heights = service.height_range(bounds)
@@ -143,7 +143,8 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
 def _rows(reading: Reading, reporter: Reporter) -> Iterator[list[Raw]]:
     """Yield the rows of a range."""
     reading.resolve()
-    for batch in reading.batches():
+    batches = reading.batches()
+    for batch in map(with_height, batches) if reading.query.by_height else batches:
         reading.took(batch)
         yield batch.rows
         reporter.wrote(len(batch.heights or ()), len(batch.rows))

@@ -51,7 +51,7 @@ class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, comma
 
     Without --columns, --records and --decrypt, rows show what the records hold; a table also has totals. Columns:
     owner (the address of the key) and those of ownership; with --records those of records; with --decrypt plaintext,
-    plaintext_json, plaintext.MEMBER, record_name, sender, amount and token_id too; with --spent or --unspent
+    plaintext_json, plaintext_json.MEMBER, record_name, sender, amount and token_id too; with --spent or --unspent
     spent_height and spent_transaction. --columns requests and decrypts what the columns that it names need. --spent and
     --unspent read every full block from the first owned record to the tip, or to --as-of; that can take hours.
     With both, all records are printed.
@@ -70,7 +70,7 @@ class OwnedOptions(RangeAndKeyFiles, WalletOptions, options.MethodOptions, comma
         chainq owned 0:500 --spent --unspent --as-of 499
     """
 
-    without = ("range", "page")
+    without = ("range", "page", "where")
 
 
 class BalanceCommand(
@@ -232,11 +232,11 @@ class SqlOptions(
 ):
     """Query an export, or the last blocks, with SQL.
 
-    The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions; an export also has
-    others that it was written with, such as transactions and calls. The query 'describe blocks' lists the columns
-    of a table and their types. Without DEST the tables that the query names are fetched into memory, for the range;
-    --url DEST without a range is the whole export. Without QUERY, chainq prints the tables of DEST as CREATE VIEW
-    statements, for duckdb -init.
+    The SQL is that of DuckDB. Tables: blocks, full_blocks, records, ownership, transitions, transactions, with the
+    columns of these commands; an export has those that it was written with, others such as calls too. The query
+    'describe blocks' lists the columns of a table and their types. Without DEST the tables that the query names are
+    fetched into memory, for the range; --url DEST without a range is the whole export. Without QUERY, chainq prints
+    the tables of DEST as CREATE VIEW statements, for duckdb -init.
 
     Examples:
         chainq sql --last 1000 'select program_id, count(*) from records group by 1'

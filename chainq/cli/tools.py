@@ -9,7 +9,7 @@ from chainq.catalog import identifiers
 from chainq.catalog.dialects import AUTO
 from chainq.catalog.methods import BY_COMMAND, Shape
 from chainq.catalog.nested import members
-from chainq.catalog.owned import BALANCE, COMMAND, listed
+from chainq.catalog.owned import BALANCE, COMMAND, owned_schema
 from chainq.cli import connect
 from chainq.cli.output import as_json, on_terminal, use_color, write
 from chainq.cli.report import Reporter
@@ -84,7 +84,8 @@ def list_columns(command: str) -> None:
     """Print the columns of a command with their types and notes, and what selects members of their arrays."""
     from chainq.verify.findings import FINDINGS
 
-    method = {**BY_COMMAND, COMMAND: listed(), "balance": BALANCE, "verify": FINDINGS}[command]
+    owned = owned_schema(records=True, plaintext=True, spends=True)
+    method = {**BY_COMMAND, COMMAND: owned, "balance": BALANCE, "verify": FINDINGS}[command]
     rows = []
     for column in method.selectable:
         note = f"{column.type}{': ' * bool(column.note)}{column.note}"

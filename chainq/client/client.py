@@ -360,7 +360,7 @@ class Client(Closing):
         ...     [(row["height"], row["amount"]) for row in client.owned(key, 100, 130, decrypt=True)]
         [(116, 2000000)]
         """
-        from chainq.catalog.owned import owned_method
+        from chainq.catalog.owned import owned_schema
         from chainq.wallet.owned import Wallet, Wanted
         from chainq.wallet.shown import Style
 
@@ -381,8 +381,8 @@ class Client(Closing):
                     self._warn_unowned(unowned, wallet.unowned)
                 wallet.check()
 
-        method = owned_method(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
-        return Rows(method, batches(), typed=self._typed)
+        schema = owned_schema(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
+        return Rows(schema, batches(), typed=self._typed)
 
     def balance(
         self, view_key: str | Sequence[str], start: Height = 0, end: Height | None = None, *, workers: int | None = None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import Kind, Method
+from chainq.catalog.methods import Kind, Schema
 from chainq.client.arguments import integer
 from chainq.client.progress import log, while_open
 from chainq.errors import ResponseError, UsageError, needed
@@ -73,15 +73,15 @@ class Rows(Iterator[Row]):
     """
 
     def __init__(
-        self, method: Method, batches: Iterable[Batch], *, typed: bool = False, noted: set[str] | None = None
+        self, schema: Schema, batches: Iterable[Batch], *, typed: bool = False, noted: set[str] | None = None
     ) -> None:
-        self._method, self._typed = method, typed
+        self._schema, self._typed = schema, typed
         self._noted = set() if noted is None else noted  # what was logged: each once
         self._raws = _raws(batches)
-        self.decode = decoder(method, typed=typed)
+        self.decode = decoder(schema, typed=typed)
 
     def __repr__(self) -> str:
-        return f"<Rows of {self._method.command}>"
+        return f"<Rows of {self._schema.command}>"
 
     def __iter__(self) -> Iterator[Row]:
         """Return an iterator over the rows that are left; at their end it stays empty, as other iterators do."""
@@ -107,7 +107,7 @@ class Rows(Iterator[Row]):
         rows = integer("number of rows", rows, 1, HIGHEST)
         raws = self._unread()
         while part := list(islice(raws, rows)):
-            yield Rows(self._method, [Batch(part)], typed=self._typed, noted=self._noted)
+            yield Rows(self._schema, [Batch(part)], typed=self._typed, noted=self._noted)
 
     def to_arrow(self) -> Any:
         """Return the rows that are left as a `pyarrow.Table` of the columns that Parquet files have.
@@ -127,8 +127,8 @@ class Rows(Iterator[Row]):
     def _table(self, pyarrow: Any) -> Any:
         from chainq.formats.arrow_rows import ArrowRows
 
-        unlisted = [column.path for column in self._method.unlisted]
-        arrow = ArrowRows(self._method.columns, pyarrow, self._note, unlisted)
+        unlisted = [column.path for column in self._schema.unlisted]
+        arrow = ArrowRows(self._schema.columns, pyarrow, self._note, unlisted)
         batches: list[Any] = []
         raws = self._unread()
         while part := list(islice(raws, _AT_ONCE)):
@@ -160,7 +160,7 @@ class Rows(Iterator[Row]):
     def _note(self, text: str) -> None:
         if text not in self._noted:
             self._noted.add(text)
-            log(f"{self._method.command}: {text}")
+            log(f"{self._schema.command}: {text}")
 
 
 def _imported(package: str, extra: str) -> Any:
@@ -176,7 +176,7 @@ def _raws(batches: Iterable[Batch]) -> Generator[Raw]:
             yield from batch.rows
 
 
-def decoder(method: Method, *, typed: bool) -> Callable[[Raw], Row]:
+def decoder(schema: Schema, *, typed: bool) -> Callable[[Raw], Row]:
     """Return what decodes a row of a method; `typed` also reads the strings of the catalogue's numbers and times.
 
     A value that is not of its column's kind stays as it was sent.
@@ -184,7 +184,7 @@ def decoder(method: Method, *, typed: bool) -> Callable[[Raw], Row]:
     if not typed:
         return decode
     readers = {Kind.HEIGHT: _to_int, Kind.NUMBER: _to_int, Kind.TIME: to_datetime}
-    columns = [(column.path.split("."), readers[column.kind]) for column in method.columns if column.kind in readers]
+    columns = [(column.path.split("."), readers[column.kind]) for column in schema.columns if column.kind in readers]
 
     def decode_typed(raw: Raw) -> Row:
         row = decode(raw)

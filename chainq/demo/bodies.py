@@ -1,4 +1,4 @@
-"""Bodies: full transactions and full blocks of a Chain.
+"""Full transactions and full blocks of a Chain.
 
 Every ID, ciphertext and time in them equals the one in the rows of `chain.py`. Order, limits and bytes are elsewhere.
 """
@@ -11,205 +11,202 @@ from chainq.demo.layout import ADDRESSES, Call, Function, TransactionPlan, addre
 SCM_ERA = 700
 """From this height on transitions carry a field that the interface does not list: `scm`."""
 
+_METADATA = (
+    *("cumulative_weight", "cumulative_proof_target", "coinbase_target", "proof_target", "last_coinbase_target"),
+    *("last_coinbase_timestamp", "timestamp", "total_supply_in_microcredits"),
+)
 _BITS = {"u32": 20, "u64": 40, "u128": 52}  # of the amounts
 
 
-class Bodies:
-    """Makes the large rows of a chain; stores only the chain."""
+# --- transactions
 
-    def __init__(self, chain: Chain) -> None:
-        """Takes the chain."""
-        self._chain = chain
 
-    # --- transactions
+def transaction(chain: Chain, height: int, index: int) -> Row:
+    """Return a transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
 
-    def transaction(self, height: int, index: int) -> Row:
-        """Return a transaction, with `status`, `type`, `index`, `transaction`, `finalize` and `finalizedAt`.
+    A rejected one has `rejected` (its failed calls) instead of `finalize`, and only its fee as `transaction`.
+    """
+    row = {**_confirmed(chain, height, index), "finalizedAt": str(chain.timestamp(height))}
+    return chain.sealed(row)
 
-        A rejected one has `rejected` (its failed calls) instead of `finalize`, and only its fee as `transaction`.
-        """
-        row = {**self._confirmed(height, index), "finalizedAt": str(self._chain.timestamp(height))}
-        return self._chain.sealed(row)
 
-    def _confirmed(self, height: int, index: int) -> Row:
-        chain = self._chain
-        plan = chain.layout.plan(height).transactions[index]
-        word = chain.word(height, 4, chain.transactions.before(height) + index)
-        inner: Row = {
-            "type": "fee" if plan.kind == "rejected" else plan.kind,
-            "id": chain.transaction_id(height, index),
+def _confirmed(chain: Chain, height: int, index: int) -> Row:
+    plan = chain.layout.plan(height).transactions[index]
+    word = chain.word(height, 4, chain.transactions.before(height) + index)
+    inner: Row = {
+        "type": "fee" if plan.kind == "rejected" else plan.kind,
+        "id": chain.transaction_id(height, index),
+    }
+    made = [_transition(chain, height, index, number, call) for number, call in enumerate(plan.transitions)]
+    fee = made.pop() if plan.fee else None
+    proven = {"global_state_root": chain.state_root(height), "proof": ids.PROOF.text(word)}
+    if plan.kind == "execute":
+        inner["execution"] = {"transitions": made, **proven}
+    elif plan.kind == "deploy":
+        inner |= _deployment(chain, word)
+    if fee:
+        inner["fee"] = {"transition": fee, **proven, "proof": ids.PROOF.text(word >> 16)}
+    row: Row = {"status": plan.status, "type": outer_type(plan), "index": index, "transaction": inner}
+    if plan.kind == "rejected":
+        row["rejected"] = _rejected(chain, height, index, plan)
+    else:
+        row["finalize"] = _finalize(plan, word)
+    return row
+
+
+def _rejected(chain: Chain, height: int, index: int, plan: TransactionPlan) -> Row:
+    wanted = [_transition(chain, height, index, 32 + number, call) for number, call in enumerate(plan.calls)]
+    for transition in wanted:  # it created nothing, so its records must not be found
+        transition["outputs"] = []
+    return {"transitions": wanted, "global_state_root": chain.state_root(height)}
+
+
+def _deployment(chain: Chain, word: int) -> Row:
+    name = f"deployed_{word >> 44}.aleo"
+    text = f"program {name};\n\nfunction main:\n    input r0 as u32.private;\n    output r0 as u32.private;\n"
+    keys = [["main", [ids.KEY.text(word), ids.PROOF.text(word >> 8)]]]
+    return {
+        "owner": {"address": chain.addresses[word % ADDRESSES], "signature": ids.SIGNATURE.text(word)},
+        "deployment": {"edition": 0, "program": text, "verifying_keys": keys},
+    }
+
+
+def _finalize(plan: TransactionPlan, word: int) -> list[Row]:
+    first: list[Row] = [{"type": "initialize_mapping", "mapping_id": ids.field(word ^ 9)}]
+    return first * (plan.kind == "deploy") + [
+        {
+            "type": "update_key_value",
+            "mapping_id": ids.field(0xACC0 + len(call.function.program)),
+            "index": number,
+            "key_id": ids.field((word + number * 16 & WORD) ^ 1),
+            "value_id": ids.field((word + number * 16 & WORD) ^ 2),
         }
-        made = [self._transition(height, index, number, call) for number, call in enumerate(plan.transitions)]
-        fee = made.pop() if plan.fee else None
-        proven = {"global_state_root": chain.state_root(height), "proof": ids.PROOF.text(word)}
-        if plan.kind == "execute":
-            inner["execution"] = {"transitions": made, **proven}
-        elif plan.kind == "deploy":
-            inner |= self._deployment(word)
-        if fee:
-            inner["fee"] = {"transition": fee, **proven, "proof": ids.PROOF.text(word >> 16)}
-        row: Row = {"status": plan.status, "type": outer_type(plan), "index": index, "transaction": inner}
-        if plan.kind == "rejected":
-            row["rejected"] = self._rejected(height, index, plan)
-        else:
-            row["finalize"] = self._finalize(plan, word)
-        return row
+        for number, call in enumerate(plan.transitions)
+        if "future" in call.function.outputs
+    ]
 
-    def _rejected(self, height: int, index: int, plan: TransactionPlan) -> Row:
-        wanted = [self._transition(height, index, 32 + number, call) for number, call in enumerate(plan.calls)]
-        for transition in wanted:  # it created nothing, so its records must not be found
-            transition["outputs"] = []
-        return {"transitions": wanted, "global_state_root": self._chain.state_root(height)}
 
-    def _deployment(self, word: int) -> Row:
-        name = f"deployed_{word >> 44}.aleo"
-        text = f"program {name};\n\nfunction main:\n    input r0 as u32.private;\n    output r0 as u32.private;\n"
-        keys = [["main", [ids.KEY.text(word), ids.PROOF.text(word >> 8)]]]
-        return {
-            "owner": {"address": self._chain.addresses[word % ADDRESSES], "signature": ids.SIGNATURE.text(word)},
-            "deployment": {"edition": 0, "program": text, "verifying_keys": keys},
-        }
+def _transition(chain: Chain, height: int, index: int, number: int, call: Call) -> Row:
+    function = call.function
+    word = chain.transition_word(height, index, number)
+    inputs = []
+    for position, kind in enumerate(function.inputs):
+        value = None
+        if kind == "address":
+            value = chain.addresses[address_of(chain.layout, height, index, number, call)]
+        elif kind == "u64" and function.name.startswith("fee_"):
+            value = _fee(word, priority="u64" in function.inputs[:position])
+        inputs.append(_input(kind, word, position, value))
+        if kind == "record" and (tag := chain.tags.get((height, index, number, position))):
+            inputs[-1]["tag"] = tag
+    future = _future(function, [one["value"] for one in inputs if one["type"] == "public"])
+    outputs = [
+        _record(chain, height, index, number, position, word)
+        if kind == "record"
+        else _output(kind, word, position, future if kind == "future" else None)
+        for position, kind in enumerate(function.outputs)
+    ]
+    if height >= chain.dynamic_from:
+        _make_dynamic([*inputs, *outputs], word)
+    row = {
+        "id": ids.TRANSITION.text(word),
+        "program": function.program,
+        "function": function.name,
+        "inputs": inputs,
+        "outputs": outputs,
+        "tpk": ids.group(word ^ 1),
+        "tcm": ids.field(word ^ 2),
+    }
+    if height >= SCM_ERA:
+        row["scm"] = ids.field(word ^ 3)
+    return row
 
-    def _finalize(self, plan: TransactionPlan, word: int) -> list[Row]:
-        first: list[Row] = [{"type": "initialize_mapping", "mapping_id": ids.field(word ^ 9)}]
-        return first * (plan.kind == "deploy") + [
-            {
-                "type": "update_key_value",
-                "mapping_id": ids.field(0xACC0 + len(call.function.program)),
-                "index": number,
-                "key_id": ids.field((word + number * 16 & WORD) ^ 1),
-                "value_id": ids.field((word + number * 16 & WORD) ^ 2),
-            }
-            for number, call in enumerate(plan.transitions)
-            if "future" in call.function.outputs
-        ]
 
-    def _transition(self, height: int, index: int, number: int, call: Call) -> Row:
-        chain, function = self._chain, call.function
-        word = chain.transition_word(height, index, number)
-        inputs = []
-        for position, kind in enumerate(function.inputs):
-            value = None
-            if kind == "address":
-                value = chain.addresses[address_of(chain.layout, height, index, number, call)]
-            elif kind == "u64" and function.name.startswith("fee_"):
-                value = _fee(word, priority="u64" in function.inputs[:position])
-            inputs.append(_input(kind, word, position, value))
-            if kind == "record" and (tag := chain.tags.get((height, index, number, position))):
-                inputs[-1]["tag"] = tag
-        future = _future(function, [one["value"] for one in inputs if one["type"] == "public"])
-        outputs = [
-            self._record(height, index, number, position, word)
-            if kind == "record"
-            else _output(kind, word, position, future if kind == "future" else None)
-            for position, kind in enumerate(function.outputs)
-        ]
-        if height >= chain.dynamic_from:
-            _make_dynamic([*inputs, *outputs], word)
-        row = {
-            "id": ids.TRANSITION.text(word),
-            "program": function.program,
-            "function": function.name,
-            "inputs": inputs,
-            "outputs": outputs,
-            "tpk": ids.group(word ^ 1),
-            "tcm": ids.field(word ^ 2),
-        }
-        if height >= SCM_ERA:
-            row["scm"] = ids.field(word ^ 3)
-        return row
+def _record(chain: Chain, height: int, index: int, number: int, position: int, word: int) -> Row:
+    """Return an output that is a record; a planted record has its own commitment and sender."""
+    # A rejected transaction makes no record of the chain; what stands for it is not shown.
+    rank = chain.layout.plan(height).ranks.get((index, number, position), 0)
+    record = chain.records.before(height) + rank
+    output = _output("record", word, position, chain.record_text(height, record))
+    owned = chain.planted.get(record)
+    if owned and owned.output_id:
+        output["id"] = owned.output_id
+        if owned.sender_ciphertext:
+            output["sender_ciphertext"] = owned.sender_ciphertext
+    return output
 
-    def _record(self, height: int, index: int, number: int, position: int, word: int) -> Row:
-        """Return an output that is a record; a planted record has its own commitment and sender."""
-        # A rejected transaction makes no record of the chain; what stands for it is not shown.
-        rank = self._chain.layout.plan(height).ranks.get((index, number, position), 0)
-        record = self._chain.records.before(height) + rank
-        output = _output("record", word, position, self._chain.record_text(height, record))
-        owned = self._chain.planted.get(record)
-        if owned and owned.output_id:
-            output["id"] = owned.output_id
-            if owned.sender_ciphertext:
-                output["sender_ciphertext"] = owned.sender_ciphertext
-        return output
 
-    # --- blocks
+# --- blocks
 
-    def block(self, height: int) -> Row:
-        """Return a full block with the fields of its era; older blocks have others (docs/protocol.md, "Values")."""
-        chain = self._chain
-        summary = chain.block(height)
-        count = chain.transactions.count(height)
-        row: Row = {
-            "block_hash": summary["block_hash"],
-            "previous_hash": summary["previous_hash"],
-            "header": self._header(height, summary),
-            "authority": self._authority(height, count),
-            "ratifications": self._ratifications(height),
-            "transactions": [self._confirmed(height, index) for index in range(count)],
-            "aborted_transaction_ids": chain.aborted_ids(height),
-        }
-        if height in self._chain.bare_era:
-            del row["authority"], row["aborted_transaction_ids"]
-            row |= {"coinbase": None, "signature": ids.SIGNATURE.text(chain.word(height, 6))}
-        return chain.sealed(row)
 
-    def _header(self, height: int, summary: Row) -> Row:
-        metadata: Row = {"network": NETWORK, "round": int(summary["round"]), "height": height}
-        names: tuple[str, ...] = ("cumulative_weight", "cumulative_proof_target", "coinbase_target", "proof_target")
-        names += ("last_coinbase_target", "last_coinbase_timestamp", "timestamp")
-        metadata |= {name: int(summary[name]) for name in names if name in summary}
-        if height in self._chain.bare_era:
-            metadata["total_supply_in_microcredits"] = int(summary["total_supply_in_microcredits"])
-        return {**{name: text for name, text in summary.items() if name.endswith("_root")}, "metadata": metadata}
+def block(chain: Chain, height: int) -> Row:
+    """Return a full block with the fields of its era; older blocks have others (docs/protocol.md, "Values")."""
+    summary = chain.block(height)
+    count = chain.transactions.count(height)
+    row: Row = {
+        "block_hash": summary["block_hash"],
+        "previous_hash": summary["previous_hash"],
+        "header": _header(height, summary),
+        "authority": _authority(chain, height, count),
+        "ratifications": _ratifications(chain, height),
+        "transactions": [_confirmed(chain, height, index) for index in range(count)],
+        "aborted_transaction_ids": chain.aborted_ids(height),
+    }
+    if height in chain.bare_era:
+        del row["authority"], row["aborted_transaction_ids"]
+        row |= {"coinbase": None, "signature": ids.SIGNATURE.text(chain.word(height, 6))}
+    return chain.sealed(row)
 
-    def _ratifications(self, height: int) -> list[Row] | None:
-        if height in self._chain.bare_era:
-            return None
-        if height % 50 == 49:
-            return []
-        reward = self._chain.word(height, 7)
-        return [
-            {"type": "block_reward", "amount": 23_000_000 + reward % 1_000_000},
-            {"type": "puzzle_reward", "amount": reward % 500_000 if height % 32 == 0 else 0},
-        ]
 
-    def _authority(self, height: int, transactions: int) -> Row:
-        chain = self._chain
-        word = chain.word(height, 8)
-        if height == 0 or height in BEACON_ERA:
-            return {"type": "beacon", "signature": ids.SIGNATURE.text(word)}
-        sent = [chain.transaction_id(height, index) for index in range(transactions)]
-        last = height * 2
-        rounds: dict[str, list[Row]] = {}
-        for step, number in enumerate(range(last - 1, last + 1)):
-            count = 2 if step == 0 else 1
-            rounds[str(number)] = [
-                self._certificate(height, word ^ step * 64 + i * 16, number, sent[i::2] if step == 0 else [])
-                for i in range(count)
-            ]
-        elected = [ids.field(word ^ 200), ids.field(word ^ 201)]
-        return {"type": "quorum", "subdag": {"subdag": rounds, "election_certificate_ids": elected}}
+def _header(height: int, summary: Row) -> Row:
+    metadata: Row = {"network": NETWORK, "round": int(summary["round"]), "height": height}
+    metadata |= {name: int(summary[name]) for name in _METADATA if name in summary}
+    return {**{name: text for name, text in summary.items() if name.endswith("_root")}, "metadata": metadata}
 
-    def _certificate(self, height: int, word: int, number: int, sent: list[str]) -> Row:
-        chain = self._chain
-        time = chain.timestamp(height)
-        header: Row = {
-            "version": 2,
-            "batch_id": ids.field(word),
-            "author": chain.addresses[word % 4],
-            "round": number,
-            "timestamp": time,
-            "transmission_ids": sent,
-            "previous_certificate_ids": [ids.field(word ^ 1), ids.field(word ^ 2), ids.field(word ^ 3)],
-            "last_election_certificate_ids": [ids.field(word ^ 4)],
-            "signature": ids.SIGNATURE.text(word),
-        }
-        signatures = [ids.SIGNATURE.text(word >> 16), ids.SIGNATURE.text(word >> 32)]
-        if height in chain.object_era:
-            del header["version"]
-            given: Row = {signature: time + i for i, signature in enumerate(signatures)}
-            return {"certificate_id": ids.field(word ^ 5), "batch_header": header, "signatures": given}
-        return {"batch_header": header, "signatures": signatures}
+
+def _ratifications(chain: Chain, height: int) -> list[Row] | None:
+    if height in chain.bare_era:
+        return None
+    if height % 50 == 49:
+        return []
+    reward = chain.word(height, 7)
+    return [
+        {"type": "block_reward", "amount": 23_000_000 + reward % 1_000_000},
+        {"type": "puzzle_reward", "amount": reward % 500_000 if height % 32 == 0 else 0},
+    ]
+
+
+def _authority(chain: Chain, height: int, transactions: int) -> Row:
+    word = chain.word(height, 8)
+    if height == 0 or height in BEACON_ERA:
+        return {"type": "beacon", "signature": ids.SIGNATURE.text(word)}
+    sent = [chain.transaction_id(height, index) for index in range(transactions)]
+    last = height * 2
+    first = [_certificate(chain, height, word ^ i * 16, last - 1, sent[i::2]) for i in range(2)]
+    rounds = {str(last - 1): first, str(last): [_certificate(chain, height, word ^ 64, last, [])]}
+    elected = [ids.field(word ^ 200), ids.field(word ^ 201)]
+    return {"type": "quorum", "subdag": {"subdag": rounds, "election_certificate_ids": elected}}
+
+
+def _certificate(chain: Chain, height: int, word: int, number: int, sent: list[str]) -> Row:
+    time = chain.timestamp(height)
+    header: Row = {
+        "version": 2,
+        "batch_id": ids.field(word),
+        "author": chain.addresses[word % 4],
+        "round": number,
+        "timestamp": time,
+        "transmission_ids": sent,
+        "previous_certificate_ids": [ids.field(word ^ 1), ids.field(word ^ 2), ids.field(word ^ 3)],
+        "last_election_certificate_ids": [ids.field(word ^ 4)],
+        "signature": ids.SIGNATURE.text(word),
+    }
+    signatures = [ids.SIGNATURE.text(word >> 16), ids.SIGNATURE.text(word >> 32)]
+    if height in chain.object_era:
+        del header["version"]
+        given: Row = {signature: time + i for i, signature in enumerate(signatures)}
+        return {"certificate_id": ids.field(word ^ 5), "batch_header": header, "signatures": given}
+    return {"batch_header": header, "signatures": signatures}
 
 
 def _fee(word: int, *, priority: bool) -> str:

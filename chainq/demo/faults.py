@@ -1,33 +1,155 @@
-"""The faults of single calls, the faults of one server, and what it remembers."""
+"""The faults of servers: each was seen on a deployed one (docs/protocol.md), comes from a proxy in front of one, or is
+an honest mistake that one could make.
+
+First the plants: faults of a row of a block, the same in every response, which only a comparison with the full blocks
+shows. Those are right, except for the faults of whole blocks. A seed decides which row or field is hit.
+"""
 
 import re
-import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from itertools import accumulate, groupby, islice, takewhile
-from threading import Lock
 from typing import Any
 
 import orjson
 
+from chainq.demo import ids, registry
 from chainq.demo.ids import mix, scattered
-from chainq.demo.registry import (
-    BLOCKS,
-    FAULTS,
-    HTML,
-    LISTS,
-    RANGED,
-    RANGES,
-    Answer,
-    Change,
-    Fault,
-    Items,
-    Reply,
-    Stage,
-    fault,
-    page,
-)
-from chainq.demo.results import Ask, Item, RpcError, field
+from chainq.demo.registry import FAULTS as FAULTS
+from chainq.demo.registry import NO_FAULTS as NO_FAULTS
+from chainq.demo.registry import Answer, Ask, Fault, Item, Items, Reply, edited, fault, field
+from chainq.demo.registry import Faults as Faults
+
+BLOCKS = ("blocks", "full_blocks", "block")
+RANGED = ("records", "ownership", "transitions", "address_transactions")
+LISTS = (*RANGED, "program_transactions")
+RANGES = (*RANGED, "blocks", "full_blocks")
+"""Handlers of `service.py`: of blocks, of lists with a range and pages, of all lists with pages, of all ranges."""
+
+# --- rows that the server does not list
+
+
+@fault("rows", of=("transitions", "transactions"))
+def deployed_lists(rows: Items, _: int, ask: Ask) -> Items:
+    """Leave out of lists what deployed servers do not list."""
+    if ask.handler == "transitions":  # fees, and a program that the table of programs lacks
+        unlisted = re.compile(rb'"function_name":"fee_|"program":"program tile_gallery\.aleo;')
+        return [item for item in rows if not unlisted.search(item.row)]
+    # a rejected transaction has the type of its inner one
+    return [item._replace(row=re.sub(rb'"Execute"(?=.*"rejected")', b'"Fee"', item.row)) for item in rows]
+
+
+# --- rows that are wrong
+
+ALTERED = {
+    "record": ("program_id", "timestamp", "block_hash", "transaction_id", "function_name", "record_ciphertext"),
+    "ownership": ("output_index", "transition_id"),
+    "transition": ("transaction_id", "function_name", "tpk", "tcm", "timestamp"),
+    "transaction": ("type", "status", "index"),
+    "block": ("transactions_root", "finalize_root", "coinbase_target", "proof_target", "last_coinbase_timestamp"),
+}
+"""What of a row `altered-…` may change: never its identity, but for ownership, which has nothing else to compare."""
+
+_ACTIONS = {
+    "lost": "Never return one {} row of a block.",
+    "doubled": "Return one {} row of a block twice.",
+    "altered": "Return one {} row of a block with another value in a field.",
+    "misplaced": "Return one {} row of a block among those of the next block.",
+}
+KINDS = [f"{action}-{row}" for row in ALTERED for action in _ACTIONS]
+KINDS.remove("misplaced-ownership")  # its rows name no block
+KINDS.remove("misplaced-block")
+KINDS += ["link", "time", "round", "checksum", "count"]
+"""Every kind of plant, in the order that decides which row a seed hits."""
+
+
+def _planted(kind: str, rows: Items, height: int, ask: Ask) -> Items:
+    """Return the rows of a range with one row of a block wrong."""
+    action, _, name = kind.partition("-")
+    word = _word(ask, kind, height)
+    near = rows
+    if action == "misplaced" and height not in ask.heights:
+        near = ask.book.rows(ask.whole()._replace(start=height, end=height + 1))
+    own = sorted((item for item in near if item.height == height), key=lambda item: item.position)
+    if not own:
+        return rows
+    hit, put = own[word % len(own)], Items()
+    if action == "doubled":
+        put = [hit, hit._replace(position=own[-1].position + 1)]
+        if word >> 32 & 1 and name != "block":  # with another row id, like a row that was stored twice
+            put[1] = put[1]._replace(row=edited(hit.row, "id", lambda number: number + 500_000_000))
+    elif action == "altered":
+        changed = ALTERED[name][(word >> 16) % len(ALTERED[name])]
+        put = [hit._replace(row=edited(hit.row, changed, partial(_changed, word >> 24)))]
+    found = [one for item in rows for one in (put if item is hit else [item])]
+    if action == "misplaced" and height + 1 in ask.heights:
+        moved = edited(hit.row, "height", lambda old: type(old)(height + 1))
+        found = sorted([*found, Item(height + 1, len(rows), moved)], key=lambda item: item.height)
+    return found
+
+
+def _word(ask: Ask, kind: str, height: int) -> int:
+    return mix(height << 8 | KINDS.index(kind), mix(ask.faults.get("seed", 0), 0x91A7))
+
+
+def _changed(word: int, value: Any) -> Any:
+    """Return another value of the same kind: a number plus one, a text with one other character near its end."""
+    if isinstance(value, int):
+        return value + 1
+    if not value:
+        return "another"
+    if value.isdecimal():
+        return str(int(value) + 1)
+    at = len(value) - 1 - word % min(20, len(value))
+    return value[:at] + ("p" if value[at] == "q" else "q") + value[at + 1 :]
+
+
+for _kind in KINDS[:-5]:
+    _action, _, _row = _kind.partition("-")
+    _of = ("blocks", "block") if _row == "block" else (_row if _row == "ownership" else f"{_row}s",)
+    FAULTS[_kind] = Fault(_ACTIONS[_action].format(_row), "HEIGHT", "rows", partial(_planted, _kind), _of)
+
+
+def _all(rows: Items, height: int, name: str, change: Callable[[Any], Any]) -> Items:
+    return [item._replace(row=edited(item.row, name, change)) if item.height == height else item for item in rows]
+
+
+@fault("rows", "N", of=BLOCKS)
+def link(rows: Items, height: int, _: Ask) -> Items:
+    """Give block N a wrong previous_hash."""
+    return _all(rows, height, "previous_hash", lambda _: ids.BLOCK.text(height))
+
+
+@fault("rows", "N", of=BLOCKS)
+def time(rows: Items, height: int, _: Ask) -> Items:
+    """Give block N a time before that of the block before it."""
+    return _all(rows, height, "timestamp", lambda old: type(old)(int(old) - 20))  # more than two blocks are apart
+
+
+@fault("rows", "N", of=BLOCKS)
+def round(rows: Items, height: int, _: Ask) -> Items:  # noqa: A001  # the name of the field
+    """Give block N a lower round than that of the block before it."""
+    return _all(rows, height, "round", lambda old: type(old)(int(old) - 3))
+
+
+@fault("rows", "HEIGHT", of=BLOCKS)
+def checksum(rows: Items, height: int, ask: Ask) -> Items:
+    """Put a wrong character into the previous_state_root of a block."""
+    return _all(rows, height, "previous_state_root", partial(_changed, _word(ask, "checksum", height)))
+
+
+@fault("rows", "HEIGHT", of=("transactions", "full_blocks"))
+def count(rows: Items, height: int, ask: Ask) -> Items:
+    """Leave a gap in the numbers of the transactions of a block."""
+    own = [item for item in rows if item.height == height]
+    if not own:
+        return rows
+    hit = max(own, key=lambda item: item.position)
+    last = hit.row.rindex(b'"index":', 0, hit.row.rindex(b'"transaction":')) if ask.handler == "full_blocks" else 0
+    gap = hit.row[:last] + edited(hit.row[last:], "index", lambda index: index + 1)
+    return [hit._replace(row=gap) if item is hit else item for item in rows]
+
 
 POOL_EMPTY = "Knex: Timeout acquiring a connection. The pool is probably full."
 """The message of a deployed server that has no connection left. It comes after 31 s there, at once here."""
@@ -40,8 +162,6 @@ DATABASE_DOWN = 'select * from "block" order by "height" - terminating connectio
 
 STALE_BLOCKS = 10
 """How far behind a stale tip is."""
-
-Value = int | float
 
 # --- JSON-RPC and HTTP
 
@@ -68,7 +188,7 @@ def wrong_id_rate(answer: Answer, share: float, ask: Ask) -> Answer:
 @fault("HTTP", "SHARE")
 def fail_rate(reply: Reply, share: float, ask: Ask) -> Reply:
     """Share of 503 responses."""
-    return page(503, "503 Service Temporarily Unavailable") if ask.hit(share, 0) else reply
+    return registry.page(503, "503 Service Temporarily Unavailable") if ask.hit(share, 0) else reply
 
 
 @fault("HTTP", "N")
@@ -83,7 +203,7 @@ def rate_limit(reply: Reply, most: int, ask: Ask) -> Reply:
         ask.memory.windows[method] = since, calls + 1
     wait = ask.faults.get("retry-after", None)
     headers = {} if wait is None else {"Retry-After": f"{wait:.0f}"}
-    return reply if calls < most else Reply(429, HTML, b"Too many requests, please try again later", headers)
+    return reply if calls < most else Reply(429, registry.HTML, b"Too many requests, please try again later", headers)
 
 
 @fault("HTTP", "SHARE")
@@ -299,7 +419,7 @@ def heavy_block(rows: Items, most: int, ask: Ask) -> Items:
     """Error 0 for a page of a function's transactions that has more than 2 rows of a block with more than N."""
     sizes = Counter(item.height for item in rows)
     if sum(sizes[item.height] > most for item in ask.cut(rows)) > 2:
-        raise RpcError(0, POOL_EMPTY)
+        raise registry.RpcError(0, POOL_EMPTY)
     return rows
 
 
@@ -337,7 +457,7 @@ def long_row_hides(page: Items, most: int, _: Ask) -> Items:
 def heavy_rows(page: Items, most: int, _: Ask) -> Items:
     """Query timeout for responses of more than N rows."""
     if len(page) > most:
-        raise RpcError(0, TOO_HEAVY)
+        raise registry.RpcError(0, TOO_HEAVY)
     return page
 
 
@@ -368,93 +488,7 @@ FAULTS |= {
     "seed": Fault("Decides which calls and rows the other faults hit.", "SEED", "request"),
 }
 
-# --- the faults of one server
-
-ARGUMENTS: dict[str, tuple[str, Callable[[str], Value]]] = {
-    "": ("", bool),
-    "N": ("[1-9][0-9]{0,8}", int),
-    **dict.fromkeys(("HEIGHT", "CALLS", "SEED"), ("[0-9]{1,9}", int)),
-    "SHARE": (r"0|1|0?\.[0-9]+", float),
-    "SECONDS": (r"[0-9]{1,9}|[0-9]{0,9}\.[0-9]+", float),
-}
-"""What the value of a fault can be, and how it is read."""
-
-
-def _parsed(text: str) -> tuple[str, Value]:
-    """Return the name and the value of a fault. Raises ValueError."""
-    name, _, given = text.partition(":")
-    if name not in FAULTS:
-        raise ValueError(f"expected NAME or NAME:N, where NAME is one of {', '.join(FAULTS)}")
-    pattern, read = ARGUMENTS[FAULTS[name].argument]
-    if not re.fullmatch(pattern, given):
-        raise ValueError(f"expected {_shown(name)}, not {text!r}")
-    return name, read(given)
-
-
-def _shown(name: str) -> str:
-    """Return a fault as `--fault` takes it, such as `row-cap:N`."""
-    return f"{name}:{FAULTS[name].argument}".rstrip(":")
-
 
 def listed_faults() -> list[tuple[str, str]]:
     """Return all faults as `--fault` takes them, each with its help."""
-    return [(_shown(name), one.help) for name, one in FAULTS.items()]
-
-
-class Faults:
-    """The faults of one server. Immutable."""
-
-    def __init__(self, *texts: str) -> None:
-        """Takes faults as `NAME` or `NAME:VALUE`. Raises ValueError."""
-        self.texts = texts
-        self._given = sorted(map(_parsed, texts), key=lambda one: [*FAULTS].index(one[0]))  # one may be there twice
-        self._values = dict(self._given)
-        self._key = mix(int(self.get("seed", 0)), 0xFA17)
-
-    def get(self, name: str, default: Any) -> Any:
-        """Return the value of a fault, or the default without it."""
-        return self._values.get(name, default)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._values
-
-    def stage(self, stage: Stage, handler: str) -> list[tuple[Change, Value]]:
-        """Return the functions of a stage for the calls of a handler, each with its value."""
-        return [
-            (one.function, value)
-            for one, value in ((FAULTS[name], value) for name, value in self._given)
-            if one.function and one.stage == stage and handler in (one.of or (handler,))
-        ]
-
-    def applied(self, stage: Stage, what: Any, ask: Ask) -> Any:
-        """Return what the faults of a stage make of something. Raises RpcError."""
-        for function, value in self.stage(stage, ask.handler):
-            what = function(what, value) if stage == "request" else function(what, value, ask)
-        return what
-
-    def rows(self, ask: Ask) -> Items:
-        """Return the rows of a call that went through the stage `request`. Raises RpcError."""
-        if self.stage("rows", ask.handler):
-            page = ask.cut(self.applied("rows", ask.book.rows(ask.whole()), ask))
-        else:
-            page = ask.book.rows(ask)
-        found: Items = self.applied("page", page, ask)
-        return found
-
-    def word(self, kind: int, number: int) -> int:
-        """Return a pseudo-random word (64 bits) for a number; `kind` sets the faults of one server apart."""
-        return mix(number << 8 | kind, self._key)
-
-
-class Memory:
-    """What a server remembers from call to call; threads share it under `lock`."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Takes the clock of the rate limit, in seconds."""
-        self.clock, self.lock = clock, Lock()
-        self.tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
-        self.windows: dict[str, tuple[float, int]] = {}  # method -> start of its window, calls in it
-
-
-NO_FAULTS = Faults()
-"""A server without faults."""
+    return [(registry.as_written(name), one.help) for name, one in FAULTS.items()]

@@ -10,6 +10,7 @@ alone, because finding a row number would need a sum over all earlier blocks.
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import zip_longest
 from typing import NamedTuple
 
 
@@ -200,12 +201,12 @@ def address_of(layout: Layout, height: int, index: int, number: int, call: Call)
 def occurrences(layout: Layout, address: int, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield height and transaction index for each public input with the address, in order, from `start` up to `end`
     (excluded). A transaction with the address in several inputs repeats its pair."""
-    stretches = layout.stretches
-    for at, stretch in enumerate(stretches):
-        low = max(start, stretch.start)
-        high = min(end, stretches[at + 1].start) if at + 1 < len(stretches) else end
-        if low < high:
-            yield from _within(stretch, _turns(layout, address, at), low, high)
+    for at, (stretch, after) in enumerate(zip_longest(layout.stretches, layout.stretches[1:])):
+        period, turns = len(stretch.pattern), _turns(layout, address, at)
+        low, high = max(start, stretch.start), min(end, after.start) if after else end
+        for cycle in range((low - stretch.start) // period, (high - 1 - stretch.start) // period + 1):
+            base = stretch.start + cycle * period
+            yield from ((base + rest, index) for rest, index in turns[cycle % ADDRESSES] if low <= base + rest < high)
 
 
 def _first(rest: int, index: int, number: int) -> int:
@@ -226,14 +227,3 @@ def _turns(layout: Layout, address: int, at: int) -> dict[int, list[tuple[int, i
                     for cycle in turns.values():
                         cycle += found
     return turns
-
-
-def _within(
-    stretch: Stretch, turns: dict[int, list[tuple[int, int]]], low: int, high: int
-) -> Iterator[tuple[int, int]]:
-    period = len(stretch.pattern)
-    for cycle in range((low - stretch.start) // period, (high - 1 - stretch.start) // period + 1):
-        base = stretch.start + cycle * period
-        for rest, index in turns[cycle % ADDRESSES]:
-            if low <= base + rest < high:
-                yield base + rest, index

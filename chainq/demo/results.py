@@ -1,123 +1,24 @@
-"""Results: the honest rows of every method of a chain, sliced and ordered; and what goes through the server with them.
+"""Results: the honest rows of every method of a chain, sliced and ordered.
 
 For a range that extends past the tip, there are the rows that exist (docs/protocol.md, "Methods"). Values come from the
-chain; names, limits and envelopes (`service.py`) and faults (`faults.py`) do not belong here. Rows are bytes, so that
-the model servers of the tests can have the same faults.
+chain; names, limits and envelopes (`service.py`) and faults (`faults.py`) do not belong here.
 """
 
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TypeVar
 
 import orjson
 
-from chainq.demo.bodies import Bodies
+from chainq.demo import bodies
 from chainq.demo.chain import Chain, Row
 from chainq.demo.ids import WORD, mix, scattered
 from chainq.demo.layout import Tally, calls_of, occurrences
-
-if TYPE_CHECKING:
-    from chainq.demo.faults import Faults, Memory
+from chainq.demo.registry import Ask, Book, Item
 
 _T = TypeVar("_T")
 _Rows = Callable[[int, Sequence[int]], list[Row]]
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
-
-NO_END = 1 << 40
-"""A height or a number of rows beyond all others."""
-
-
-class RpcError(Exception):
-    """The call gets a JSON-RPC error: `code` and `message` of its error object."""
-
-    def __init__(self, code: int | str, message: str) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
-
-
-class Item(NamedTuple):
-    """A row (its JSON text), the height of its block, and its position among the block's rows of that list."""
-
-    height: int
-    position: int
-    row: bytes
-
-
-class Book(ABC):
-    """A chain whose rows can be read."""
-
-    @abstractmethod
-    def rows(self, ask: "Ask") -> list[Item]:
-        """Return the rows `offset` to `offset + limit` of a range, as far as the tip."""
-
-
-class Ask(NamedTuple):
-    """One call, as far as faults have changed it.
-
-    `handler`: the list or method, as in service.Method. `start`, `end`: its heights. `args`: its other arguments, by
-    the names of service.Method. `page`: the number of the page that it asks for; `turn`: of the page that it gets.
-    `size`: the rows that it asks for; `step`: from one page to the next; `limit`: the most that it gets. `late`: rows
-    that are skipped before them. `tip`: the tip height. `number`: the number of the call.
-    """
-
-    handler: str
-    start: int
-    end: int
-    tip: int
-    number: int
-    book: Book
-    faults: "Faults"
-    memory: "Memory"
-    args: Mapping[str, Any] = _EMPTY
-    page: int = 0
-    turn: int = 0
-    size: int = NO_END
-    step: int = 0
-    limit: int = NO_END
-    late: int = 0
-
-    @property
-    def heights(self) -> range:
-        """The heights of the range that exist."""
-        return range(self.start, min(self.end, self.tip + 1))
-
-    @property
-    def offset(self) -> int:
-        """The number of the first row within the range."""
-        return self.turn * self.step + self.late
-
-    def whole(self) -> "Ask":
-        """Return the same range without pages."""
-        return self._replace(turn=0, late=0, limit=NO_END)
-
-    def hit(self, share: float, kind: int, number: int | None = None) -> bool:
-        """Return whether a fault hits this share of calls or rows; `kind` sets the faults of one server apart."""
-        return share > 0 and self.faults.word(kind, self.number if number is None else number) < share * (WORD + 1)
-
-    def cut(self, rows: list[Item]) -> list[Item]:
-        """Return the rows of the page, out of those of the whole range."""
-        return rows[self.offset : self.offset + self.limit]
-
-
-def _found(row: bytes, name: str) -> re.Match[bytes] | None:
-    return re.search(rb'"%s":("(?:[^"\\]|\\.)*"|[^,}\]]+)' % name.encode(), row)
-
-
-def field(row: bytes, name: str) -> Any:
-    """Return the text, number or null of the first field with that name; None without one."""
-    found = _found(row, name)
-    return orjson.loads(found[1]) if found else None
-
-
-def edited(row: bytes, name: str, change: Callable[[Any], Any]) -> bytes:
-    """Return the row with another value of that field; all other bytes stay. Unchanged without such a field."""
-    found = _found(row, name)
-    value = found and orjson.dumps(change(orjson.loads(found[1])))
-    return row[: found.start(1)] + value + row[found.end(1) :] if found and value else row
 
 
 class Results(Book):
@@ -126,7 +27,6 @@ class Results(Book):
     def __init__(self, chain: Chain, shuffle: bool = True) -> None:
         """Takes the chain, and whether rows are unordered as on deployed servers."""
         self._chain, self._shuffle = chain, shuffle
-        self._bodies = Bodies(chain)
 
     def rows(self, ask: Ask) -> list[Item]:
         """Return the rows `offset` to `offset + limit` of a range: blocks unordered, other rows by height.
@@ -136,8 +36,8 @@ class Results(Book):
         if ask.handler == "latest":
             return [self._item(ask.tip, self._chain.block(ask.tip))] if ask.tip >= 0 else []
         if ask.handler == "transaction":
-            found = self._chain.find_transaction(ask.args["id"])
-            return [self._item(found[0], self._bodies.transaction(*found))] if found and found[0] <= ask.tip else []
+            at = self._chain.find_transaction(ask.args["id"])
+            return [self._item(at[0], bodies.transaction(self._chain, *at))] if at and at[0] <= ask.tip else []
         if ask.handler == "address_transactions":
             return self._of_address(ask)
         if ask.handler not in ("block", "blocks", "full_blocks"):
@@ -152,7 +52,7 @@ class Results(Book):
     def _block(self, handler: str, height: int) -> Row:
         if handler != "full_blocks":
             return self._chain.block(height)
-        row = self._bodies.block(height)
+        row = bodies.block(self._chain, height)
         metadata = row["header"]["metadata"]
         if metadata["cumulative_weight"] > WORD:  # orjson refuses such a number, but accepts its raw digits
             metadata["cumulative_weight"] = orjson.Fragment(str(metadata["cumulative_weight"]))
@@ -189,7 +89,7 @@ class Results(Book):
     def _calls(self, function: str, height: int, positions: Sequence[int]) -> list[Row]:
         """Return the transactions of a block that call a function: one row per call, so a transaction can repeat."""
         calls = calls_of(self._chain.layout.plan(height), function)
-        made = {index: self._bodies.transaction(height, index) for index in {calls[at][0] for at in positions}}
+        made = {index: bodies.transaction(self._chain, height, index) for index in {calls[at][0] for at in positions}}
         return [made[calls[position][0]] for position in positions]
 
     def _slice(self, tally: Tally, rows: _Rows, ask: Ask) -> list[Item]:

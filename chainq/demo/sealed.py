@@ -8,8 +8,7 @@ from functools import cached_property
 from itertools import chain as chained
 from typing import Any
 
-from chainq.demo import ids
-from chainq.demo.bodies import Bodies
+from chainq.demo import bodies, ids
 from chainq.demo.chain import Chain, Row
 from chainq.demo.layout import ADDRESSES
 from chainq.hashes import formulas
@@ -33,9 +32,8 @@ class SealedChain(Chain):
         """
         super().__init__(seed, blocks - 1)
         self._true: dict[str, str] = {}  # made-up text -> true text
-        bodies = Bodies(self)
         for height in range(blocks):
-            self._seal_block(bodies.block(height))
+            self._seal_block(bodies.block(self, height))
         self._made = {true: made for made, true in self._true.items()}
 
     @cached_property

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import NO_FAULTS, Faults, Memory
-from chainq.demo.registry import JSON, Answer, Reply, page
-from chainq.demo.results import NO_END, Ask, Results, RpcError
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.registry import JSON, NO_END, Answer, Ask, Memory, Reply, RpcError, page
+from chainq.demo.results import Results
 from chainq.transport.base import ExchangeError, Request, Response, check_size
 
 MOST_BYTES = 150 * 1024

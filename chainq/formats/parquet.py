@@ -1,12 +1,18 @@
 """`parquet`: a file for duckdb, pandas and their like, written by pyarrow; its schema depends on the catalogue alone.
 
-Which type a column has and how values become that is in `parquet_types`. null, and a field that a row does not have, is
+Which type a column has and how values become that is in `arrow_rows`. null, and a field that a row does not have, is
 null. Without `--columns` a file has all columns of the command and `extra`, as an export has (`arrow_rows`). With it,
 a file has exactly those columns, and a value that does not fit is an error: the user named the column to read it.
+
+The footer has a hash of itself, because readers look at little of what is in it. The hash is a value of the file's
+metadata, of as many zeros while it is computed. It is there twice, so that no single change can hide it: where the name
+of one is damaged, the other one does not fit any more.
 """
 
+import hashlib
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,11 +20,16 @@ from msgspec import Raw
 
 from chainq.errors import needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
-from chainq.formats.parquet_footer import HEIGHTS_KEY, UNSEALED, sealed
 from chainq.formats.protocol import Output, OutputSpec, few, unlisted_of
 
 GROUP_ROWS = 50_000  # in a row group, or a few more
 GROUP_BYTES = 64 << 20
+UNSEALED = {f"chainq.footer{number}": "0" * 64 for number in (1, 2)}
+"""The metadata of a file whose footer is to be sealed."""
+HEIGHTS_KEY = "chainq.heights"
+"""The metadata with the height range of a file: `START:END`, the end excluded."""
+_HASH = re.compile(rb"(?<=chainq\.footer[12]\x18\x40)[0-9a-f]{64}")  # of a text of 64 bytes (Thrift, compact protocol)
+TRAILER = 8  # bytes after the metadata: their length, and PAR1
 
 
 class SealedFile:
@@ -93,3 +104,22 @@ class Parquet:
         """Write the last group and the footer."""
         heights = self._spec.heights()
         self._file.finish({} if heights is None else {HEIGHTS_KEY: f"{heights[0]}:{heights[1]}"})
+
+
+def footer_size(end: bytes) -> int:
+    """Return the number of bytes of a footer by the last bytes of its file."""
+    return int.from_bytes(end[-TRAILER:-4], "little") + TRAILER
+
+
+def sealed(end: bytes) -> bytes:
+    """Return the end of a file, its whole footer included, with the hash in it."""
+    start = max(0, len(end) - footer_size(end))
+    digest = hashlib.sha256(end[start:]).hexdigest().encode()
+    return end[:start] + _HASH.sub(digest, end[start:])
+
+
+def is_damaged(footer: bytes) -> bool:
+    """Return whether a footer has a hash and is not what that is of."""
+    found = set(_HASH.findall(footer))
+    digest = hashlib.sha256(_HASH.sub(b"0" * 64, footer)).hexdigest().encode()
+    return bool(found) and found != {digest}

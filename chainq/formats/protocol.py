@@ -1,4 +1,7 @@
-"""What a format is: it turns rows into bytes. Packages add formats of their own by this protocol (see `registry`).
+"""What a format is: it turns rows into bytes; and how one is found by its name.
+
+Any package adds a format with an entry point of the group `chainq.formats`, `name = "module:attribute"`. `chart` is
+found in this way too, as the proof that the protocol suffices.
 
 A format is a callable, usually a class, with this signature and, as attributes, the capabilities that it has::
 
@@ -13,17 +16,33 @@ which are public: this one, `chainq.catalog.methods`, `chainq.errors`, `chainq.r
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from importlib import import_module
+from typing import NamedTuple, Protocol, cast
 
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column
-from chainq.errors import OutputError
-from chainq.text.sanitize import abridged, printable
+from chainq.errors import OutputError, UsageError
+from chainq.text.sanitize import abridged, printable, quoted
 
 AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out"
 """The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that warnings name
+GROUP = "chainq.formats"
+# Entry points as well; listed here because a search through the metadata of all packages would slow down every start.
+BUILT_IN = {
+    "table": "chainq.formats.table:Table",
+    "jsonl": "chainq.formats.json:Jsonl",
+    "json": "chainq.formats.json:Json",
+    "csv": "chainq.formats.csv:Csv",
+    "text": "chainq.formats.csv:Text",
+    "tsv": "chainq.formats.csv:Tsv",
+    "parquet": "chainq.formats.parquet:Parquet",
+}
+
+_OTHERS = {".ndjson": "jsonl", ".txt": "text"}
+EXTENSIONS = {f".{name}": name for name in ("jsonl", "json", "csv", "tsv", "parquet")} | _OTHERS
+"""The format of a file if no option names one."""
 
 
 class Output(Protocol):
@@ -126,3 +145,27 @@ def unfit(path: str, value: bytes, kind: str) -> OutputError:
     error = OutputError(f"{printable(path)} {shown} does not fit {kind}", AS_SENT)
     error.again = False
     return error
+
+
+def names() -> list[str]:
+    """Return the names of all formats, built-in ones first."""
+    from importlib.metadata import entry_points
+
+    others = {entry.name for entry in entry_points(group=GROUP)} - BUILT_IN.keys()
+    return [*BUILT_IN, *sorted(others)]
+
+
+def load(name: str) -> Format:
+    """Return the format of that name. Raises UsageError if there is none, or its package cannot be imported."""
+    if location := BUILT_IN.get(name):
+        module, _, attribute = location.partition(":")
+        return cast("Format", getattr(import_module(module), attribute))
+    from importlib.metadata import entry_points
+
+    found = list(entry_points(group=GROUP, name=name))
+    if not found:
+        raise UsageError(f"unknown format {quoted(name)}: expected one of {', '.join(names())}")
+    try:
+        return cast("Format", found[0].load())
+    except Exception as error:  # code of another package can raise anything
+        raise UsageError(f"cannot load the format {quoted(name)} from {found[0].value}: {error}") from None

@@ -1,6 +1,6 @@
 """Writes the file of a partition, and reads it: its row groups, the receipt in its metadata, and its sealed footer.
 
-A reader checks it for damage. Pages have checksums, and the footer has a seal (`formats/parquet_footer`), so readers
+A reader checks it for damage. Pages have checksums, and the footer has a seal (`formats/parquet`), so readers
 may believe its statistics.
 
 Before rows are decoded, their memory is bounded. A column keeps each of its texts once, in a dictionary, and rows refer
@@ -25,13 +25,12 @@ from typing import Any, Literal, cast
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.methods import Column, Kind, Schema
 from chainq.catalog.nested import OTHER, SHAPES, TEXT, Shape
 from chainq.catalog.tables import TABLES
 from chainq.errors import IncompleteError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
-from chainq.formats.parquet import SealedFile
-from chainq.formats.parquet_footer import footer_size, is_damaged
+from chainq.formats.parquet import SealedFile, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import export_command
 from chainq.lake.names import UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest
@@ -54,7 +53,7 @@ SCHEMAS = {
     "records": "4275bbecf01dcfc3",
     "ownership": "77e663b9981e94a9",
     "transitions": "abf9edb49a5c3047",
-    "transactions": "22a4631e19676c0a",
+    "transactions": "e24d9d235530c66a",
     "calls": "89d422f0bb5de869",
     "inputs": "1f77fea3ebf5ccf1",
     "outputs": "9649e5bdacb63a86",
@@ -114,7 +113,7 @@ class PartitionFile:
     Raises UsageError without pyarrow.
     """
 
-    def __init__(self, method: Method, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
+    def __init__(self, method: Schema, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
         with needed("export needs the pyarrow package", "parquet"):
             import pyarrow
             from pyarrow.parquet import SortingColumn
@@ -285,7 +284,7 @@ class StoredRows:
     """Makes rows from the batches of one table. `derived`: they were extracted from full blocks, so a null column was
     absent."""
 
-    def __init__(self, method: Method, *, derived: bool = False) -> None:
+    def __init__(self, method: Schema, *, derived: bool = False) -> None:
         self.columns = [column for column in method.columns if not column.computed]
         self._derived = derived
         self._steps = {column.path: column.path.split(".") for column in self.columns}

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
-from chainq.catalog.tables import COMMANDS, TABLES
+from chainq.catalog.tables import FETCHED, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
@@ -98,12 +98,12 @@ class Database:
                 self._interruptible(lambda: self._connection.sql(self._checked(query)))
             except self._duckdb.Error as error:
                 table = _unknown(error)
-                if table not in COMMANDS or table in named:
+                if table not in FETCHED or table in named:
                     raise self._failed(error) from None
                 named.append(table)
                 self.add_rows(table, iter(()), lambda _: None)
             else:
-                return [command for command in COMMANDS if command in named]
+                return [command for command in FETCHED if command in named]
 
     def add_rows(self, command: str, batches: Iterator[list[Raw]], warn: Callable[[str], None]) -> None:
         """Add a view of rows in memory. `warn` is called for paths whose values go to `extra`."""
@@ -178,7 +178,7 @@ class Database:
                 return files.failure
         if named is None:
             return _invalid(error)
-        known = COMMANDS if self._contents is None else [files.table for files in self._files]
+        known = FETCHED if self._contents is None else [files.table for files in self._files]
         found = f"the {'tables are' if self._contents is None else 'data set has'} {', '.join(map(view_name, known))}"
         if table is None:
             return UsageError(f"no table {quoted(named[1])}", found)

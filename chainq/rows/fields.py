@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -25,19 +25,6 @@ class Key(str):
     """A path that is the name of one field, even with dots and brackets in it: columns of SQL have any name."""
 
     __slots__ = ()
-
-
-class Alias(str):
-    """A path that names a column and picks the value of another path, `reads`."""
-
-    __slots__ = ("reads",)
-    reads: str
-
-    def __new__(cls, path: str, reads: str) -> Self:
-        """Make the alias `path` of the path `reads`."""
-        alias = super().__new__(cls, path)
-        alias.reads = reads
-        return alias
 
 
 def struct_of(kinds: Mapping[str, Any], *, closed: bool = False) -> type[msgspec.Struct]:
@@ -95,8 +82,7 @@ class Picker:
     """
 
     def __init__(self, paths: Sequence[str], on_unknown: Callable[[str, Raw], None] | None = None) -> None:
-        read = [path.reads if isinstance(path, Alias) else path for path in paths]
-        heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in read]
+        heads = [(path, "", "") if isinstance(path, Key) else path.partition("[]") for path in paths]
         self._steps = [[head] if isinstance(head, Key) else head.split(".") for head, _, _ in heads]
         divided = not any(isinstance(head, Key) for head, _, _ in heads)
         self._fast = _fast_picker(tuple(head for head, _, _ in heads), on_unknown is not None) if divided else None
@@ -156,45 +142,24 @@ def _each(value: Raw | None, pick: Picker | None) -> Raw | None:
 
 
 class Flattener:
-    """Makes a flat JSON object of the values of dotted paths: `{"b.c":1}`, values as they were sent."""
+    """Makes a flat JSON object of the values of dotted paths: `{"b.c":1}`, values as they were sent.
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._pick = Picker(paths)
+    `rest`: then of all else that was sent, by its path. Objects on the way to a path are opened, others stay whole:
+    their keys are data, or nobody knows them.
+    """
+
+    def __init__(self, paths: Sequence[str], *, rest: bool = False) -> None:
+        self._rest: dict[str, Raw] = {}
+        self._pick = Picker(paths, self._rest.__setitem__ if rest else None)
         self._keys = [msgspec.json.encode(str(path)) + b":" for path in paths]  # of Key, too
 
     def __call__(self, row: Raw) -> bytes:
         """Return the object of a row, in the order of the paths; null if the row has no such field."""
-        pairs = (
-            key + (bytes(value) if value is not None else b"null")
-            for key, value in zip(self._keys, self._pick(row), strict=True)
-        )
+        self._rest.clear()
+        values = [b"null" if value is None else bytes(value) for value in self._pick(row)]
+        pairs = [key + value for key, value in zip(self._keys, values, strict=True)]
+        pairs += [msgspec.json.encode(path) + b":" + bytes(value) for path, value in self._rest.items()]
         return b"{" + b",".join(pairs) + b"}"
-
-
-class Unfolder:
-    """Makes a flat JSON object of a whole row: the values of dotted paths, then all else that was sent.
-
-    Objects on the way to a path are opened, others stay whole: their keys are data, or nobody knows them.
-    """
-
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._paths = dict.fromkeys(paths, Raw(b"null"))
-        self._opened = {path[:at] for path in paths for at, sign in enumerate(path) if sign == "."}
-
-    def __call__(self, row: Raw) -> bytes:
-        """Return the object of a row: the paths in their order, null if the row has no such field, then the others."""
-        values = self._paths.copy()
-        self._open(row, "", values)
-        return msgspec.json.encode(values)
-
-    def _open(self, value: bytes | Raw, path: str, values: dict[str, Raw]) -> None:
-        for key, inner in object_of(value).items():
-            name = f"{path}{key}"
-            sent = bytes(inner)
-            if name in self._opened and sent[:1] == b"{":
-                self._open(sent, f"{name}.", values)
-            elif name not in self._opened or sent != b"null":
-                values[name] = inner
 
 
 def value_at(row: bytes | Raw | None, path: str) -> Raw | None:

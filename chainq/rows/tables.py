@@ -1,8 +1,9 @@
 """Reads the table rows that a full block contains (`catalog/tables.py`, docs/tables.md).
 
 Rows are JSON objects whose values are the bytes that the service sent; positions, and the type and number of a literal,
-are added. A member that a table has no column for stays in the row, except for the parts that have tables of their own,
-and those that full blocks alone hold: proofs, deployments, and what a rejected transaction wanted.
+are added, and the type of a transaction is written as in lists (`Execute`). A member that a table has no column for
+stays in the row, except for the parts that have tables of their own, and those that full blocks alone hold: proofs,
+deployments, and what a rejected transaction wanted.
 """
 
 import re
@@ -44,9 +45,9 @@ def table_rows(block: Raw) -> Rows:
 def _read_transaction(rows: Rows, place: Mapping[str, Raw], transaction: Transaction) -> None:
     """Add the rows of a transaction. `place`: the columns that all rows of its block have."""
     outer, inner = transaction.outer, transaction.inner
-    own = {name: value for name, value in outer.items() if name not in _ELSEWHERE}
-    if "type" in inner:
-        own["inner_type"] = inner["type"]
+    own: dict[str, Any] = {name: value for name, value in outer.items() if name not in _ELSEWHERE}
+    if kind := text_of(outer.get("type")):
+        own["type"] = kind.capitalize()
     place = {**place, "transaction_id": inner.get("id", Raw(b"null"))}
     rows["transactions"].append(_row({**own, **place}))
     # Beside the transaction in responses, in it by one description (docs/protocol.md, "Values").

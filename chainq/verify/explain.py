@@ -95,8 +95,7 @@ def _transactions(confirmed: Any, inner: Any, place: pa.Table) -> pa.Table:
         place.select(["height", "transaction_id"])
         .append_column("index", compute.struct_field(confirmed, "index"))
         .append_column("status", status)
-        .append_column("type", compute.utf8_lower(compute.if_else(compute.fill_null(either, False), both, own)))
-        .append_column("inner_type", other)
+        .append_column("type", compute.utf8_capitalize(compute.if_else(compute.fill_null(either, False), both, own)))
     )
 
 

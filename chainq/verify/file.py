@@ -18,7 +18,7 @@ from pyarrow import parquet
 from chainq.catalog.methods import BY_COMMAND, Kind, Method
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
-from chainq.formats.parquet_footer import HEIGHTS_KEY, footer_size, is_damaged
+from chainq.formats.parquet import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.files import METADATA_KEY
 from chainq.rows.raw_json import is_valid, members

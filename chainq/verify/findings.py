@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import Column, Kind, Method
+from chainq.catalog.methods import Column, Kind, Schema
 from chainq.heights.range import HeightRange
 
 
@@ -60,11 +60,8 @@ class Step(NamedTuple):
     rows: Mapping[str, int]
 
 
-FINDINGS = Method(
+FINDINGS = Schema(
     command="verify",
-    name="",
-    group="Tools",
-    purpose="find missing, duplicate, altered and misplaced rows",
     columns=(
         Column("height", "null or number", "first height that is wrong; null if unknown", Kind.HEIGHT, brief=True),
         Column("command", "null or string", "command whose rows show it, or several with commas", brief=True),

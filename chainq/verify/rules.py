@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
-from chainq.catalog.methods import BY_COMMAND, Method, height_of
+from chainq.catalog.methods import BY_COMMAND, Schema, height_of
 from chainq.catalog.nested import OTHER
 from chainq.catalog.tables import TABLES
 from chainq.formats.arrow_rows import EXTRA
@@ -37,7 +37,7 @@ _SHOWN, _FIELDS = 500, 50  # characters of a value, and fields of a row
 _PROGRAM = re.compile(r"^program ([^;\s]+);", re.MULTILINE)
 
 
-def method_of(command: str, *, derived: bool = False) -> Method:
+def method_of(command: str, *, derived: bool = False) -> Schema:
     """Return the columns and the identity of the rows of a command, or of a table that full blocks contain."""
     return TABLES[command] if derived or command not in BY_COMMAND else BY_COMMAND[command]
 
@@ -225,8 +225,8 @@ def _altered(found: pa.Table, due: pa.Table, *, explained: bool) -> tuple[str, s
         dict(leaf for name in names for leaf in _leaves(side[name][0].as_py(), name)) for side in (due, found)
     )
     wrong = [part for part in sorted(first.keys() | second.keys()) if first.get(part) != second.get(part)]
-    if first.get("type") and second.get("type", "").lower() in first["type"].split(" or "):
-        # `Execute` in a list; a rejected transaction may have the type of its fee
+    if first.get("type") and second.get("type", "").lower() in first["type"].lower().split(" or "):
+        # of two sources one may write `Execute`; a rejected transaction may have the type of its fee
         wrong = [part for part in wrong if part != "type"]
     if not explained and "block_hash" in wrong and "previous_hash" in names:
         wrong = ["block_hash"]  # another block: all of it differs

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column
-from chainq.catalog.owned import COMMAND, OWNER, RECORD_NAME, SENDER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
+from chainq.catalog.owned import OWNER, RECORD_NAME, SENDER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
@@ -114,7 +114,7 @@ class Wallet(Closing):
         """
         self._examiner = self._examiner or Examiner(self._keys, service, warn)
         spends, keeper = self.wanted.spends, Keeper(Book(0), self._examiner)
-        asked = query._replace(method=_OWNERSHIP, limit=None, reverse=query.reverse and not spends)
+        asked = query._replace(limit=None, reverse=query.reverse and not spends)
         scanned = self._scanner.scan(fetch(asked, heights), check=service.connection.check_open)
         last = self._last(service, heights) if spends else 0
         if not spends:
@@ -272,7 +272,7 @@ class OwnedService(Service):
 
         The caller applies the query's `limit` to owned rows. Raises UsageError for a service on another network.
         """
-        if query.method.command != COMMAND:
+        if query.method is not _OWNERSHIP:
             return super().fetch_range(query, heights, asked)
         if self._network and len(heights):
             check_network(self, self._network)

@@ -17,7 +17,7 @@ from typing import Any
 
 from measure import heading, line, say, spread
 
-from chainq.demo.bodies import Bodies
+from chainq.demo import bodies
 from chainq.demo.sealed import SealedChain
 from chainq.hashes import check, trees
 from chainq.hashes.processes import BlockChecks
@@ -32,10 +32,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     asked = parser.parse_args()
     chain = SealedChain(0, asked.blocks)
-    bodies = Bodies(chain)
     rows = {
         "blocks": [json.dumps(chain.block(height)).encode() for height in range(asked.blocks)],
-        "full-blocks": [json.dumps(bodies.block(height)).encode() for height in range(asked.blocks)],
+        "full-blocks": [json.dumps(bodies.block(chain, height)).encode() for height in range(asked.blocks)],
     }
     heading("`--hashes`")
     for command, found in rows.items():

@@ -12,8 +12,8 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, TOO_HEAVY, Faults
-from chainq.demo.registry import Reply, page
-from chainq.demo.results import Results, RpcError
+from chainq.demo.registry import Reply, RpcError, page
+from chainq.demo.results import Results
 from chainq.demo.service import Service
 from harness.attempts import numbered
 from harness.examined import Odd

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import chainq
-from chainq.demo.bodies import Bodies
+from chainq.demo import bodies
 from chainq.demo.faults import Faults
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
@@ -113,7 +113,7 @@ def test_a_full_block_is_checked_to_its_values(program: Program, chain: SealedCh
     chain = copy(chain)
     chain._true = dict(chain._true)
     made = {true: made for made, true in chain._true.items()}
-    first, second, *_ = CIPHERTEXT.findall(json.dumps(Bodies(chain).block(WRONG)))
+    first, second, *_ = CIPHERTEXT.findall(json.dumps(bodies.block(chain, WRONG)))
     chain._true[made[first]] = second
     with serving(Service(chain, dialect=DIALECT)) as url:
         ran = program("full-blocks", f"0:{BLOCKS}", *HASHES, url=url)

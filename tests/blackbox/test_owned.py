@@ -131,7 +131,7 @@ def test_limit_and_reverse(chainq: Program, serve: Serve) -> None:
 def test_a_member_of_the_plaintext_in_parquet(chainq: Program) -> None:
     """It does not change the other columns."""
     parquet = pytest.importorskip("pyarrow.parquet")
-    names = ("plaintext", "amount", "plaintext.microcredits")
+    names = ("plaintext", "amount", "plaintext_json.microcredits")
     for number in (2, 3):
         words = ("owned", *FEW, "--columns", ",".join(names[:number]), "-o", f"{number}.parquet")
         assert chainq(*words, url="demo:", env={VARIABLE: PUBLISHED.text}).code == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.bodies import Bodies
+from chainq.demo import bodies
 from chainq.wallet import walk
 from harness.account import fresh_records
 from harness.program import Program, one_line
@@ -55,7 +55,7 @@ def test_spent_and_unspent_records(chainq: Program, more: tuple[str, ...]) -> No
     for row in unspent:
         assert (row["spent_height"], row["spent_transaction"]) == (None, None)
     for row in spent:
-        block = Bodies(service.chain).block(row["spent_height"])
+        block = bodies.block(service.chain, row["spent_height"])
         (spender,) = (one for one in block["transactions"] if one["transaction"]["id"] == row["spent_transaction"])
         assert any(one.tag in json.dumps(spender) for one in service.chain.planted.values() if one.tag)
 

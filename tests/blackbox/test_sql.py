@@ -202,6 +202,14 @@ def test_without_an_export_the_last_blocks_are_fetched(chainq: Program, truth: T
         assert f"fetching records of heights {first}-{truth.tip}\n" in chainq(*words, url=url).err
 
 
+def test_transactions_are_those_of_the_command(chainq: Program) -> None:
+    """`sql` has the table `transactions` of a service, with the values that the command prints."""
+    query = 'select * exclude (extra) from transactions order by height, "index"'
+    ran = chainq("sql", "2440:2445", query, "--csv", url="demo:")
+    assert ran.code == 0, ran.err
+    assert ran.out == chainq("transactions", "2440:2445", "--csv", url="demo:").out
+
+
 class Heavy(Moving):
     """A service whose block 2449 has a weight of 39 digits."""
 

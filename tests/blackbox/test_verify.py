@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import Faults
-from chainq.demo.registry import KINDS
+from chainq.demo.faults import KINDS, Faults
 from chainq.demo.service import Service
 from harness.planted import Plant, plantable
 from harness.planted import planted as wrong

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chainq.demo.faults import Faults
-from chainq.demo.registry import KINDS
+from chainq.demo.faults import KINDS, Faults
 from chainq.demo.sealed import SealedChain
 from chainq.demo.service import Service
 from harness.damages import changed_rows, rewrite

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo import ids, pattern
-from chainq.demo.bodies import Bodies
+from chainq.demo import bodies, ids, pattern
 from chainq.demo.chain import DYNAMIC_FROM, Chain
 from chainq.demo.layout import occurrences
 from chainq.demo.pattern import PROGRAMS, sample_layout
@@ -64,7 +63,7 @@ def test_new_blocks_show_all_types_of_inputs_and_outputs() -> None:
     new = ("record_with_dynamic_id", "external_record_with_dynamic_id", "record_dynamic")
     for start, due in ((DYNAMIC_FROM - 60, set()), (DYNAMIC_FROM, set(new))):
         for name in ("inputs", "outputs"):
-            blocks = map(Bodies(Chain()).block, range(start, start + 60))
+            blocks = (bodies.block(Chain(), height) for height in range(start, start + 60))
             confirmed = [one for block in blocks for one in block["transactions"]]
             parts = [part for one in confirmed for transition in transitions_of(one) for part in transition[name]]
             assert {part["type"] for part in parts} & set(new) == due

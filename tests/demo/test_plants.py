@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.registry import KINDS
+from chainq.demo.faults import KINDS
 from chainq.demo.service import Service
 from harness.planted import Plant, planted
 from harness.sample import ask, paged

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import STALE_BLOCKS, Faults
-from chainq.demo.registry import FAULTS, LISTS
+from chainq.demo.faults import FAULTS, LISTS, STALE_BLOCKS, Faults
 from chainq.demo.service import Service
 from harness.sample import CHAIN, QUIET, ask, paged, post, with_dense
 

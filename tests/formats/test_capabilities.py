@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import chainq
-from chainq.formats import registry
+from chainq.formats import protocol
 from chainq.formats.protocol import Capabilities, capabilities
 from harness.program import Program
 
@@ -27,7 +27,7 @@ PUBLIC = ("chainq.formats.protocol", "chainq.rows.fields", "chainq.text.", "chai
 @pytest.mark.parametrize("name", DECLARED)
 def test_what_each_format_declares(name: str) -> None:
     """Each of chainq's formats declares exactly what it can do."""
-    assert capabilities(registry.load(name)) == DECLARED[name]
+    assert capabilities(protocol.load(name)) == DECLARED[name]
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_chart_is_written_against_the_public_protocol() -> None:
             found.add(f"{node.module}")
     assert [name for name in found if not name.startswith(PUBLIC)] == []
     assert "chainq.formats.protocol" in found
-    assert "chart" not in registry.BUILT_IN
+    assert "chart" not in protocol.BUILT_IN

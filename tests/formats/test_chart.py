@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Kind
 from chainq.errors import UsageError
-from chainq.formats import registry
+from chainq.formats import protocol
 from chainq.formats.chart import BINS, Chart
 from chainq.formats.protocol import OutputSpec
 from harness.truth import Truth
@@ -97,7 +97,7 @@ def test_without_the_package(name: str, package: str, monkeypatch: pytest.Monkey
     """Without the package of a format, a usage error has the command that installs it."""
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match=re.escape(f"it comes with chainq[{name}] ")):
-        registry.load(name)(io.BytesIO(), spec_of("blocks"))
+        protocol.load(name)(io.BytesIO(), spec_of("blocks"))
 
 
 def test_every_number_of_the_catalogue_can_be_drawn() -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.formats import registry
+from chainq.formats import protocol
 from chainq.formats.protocol import MAX_UNKNOWN, OutputSpec
 from chainq.text.width import wrap
 from harness.steps import linear, steps
@@ -20,7 +20,7 @@ LISTS = ("table", "csv", "tsv", "text", "jsonl", "json", "parquet")
 
 def cost(name: str, rows: Sequence[str], warned: list[str], *, single: bool = False) -> int:
     """Return the steps that a format takes for rows of records, once it is loaded."""
-    make = registry.load(name)
+    make = protocol.load(name)
     spec = OutputSpec("records", BY_COMMAND["records"].columns, single=single, terminal=True, warn=warned.append)
     make(io.BytesIO(), spec).write([Raw(b'{"height":"5"}')])
     writer = make(io.BytesIO(), spec)
@@ -67,7 +67,7 @@ def test_a_row_of_megabytes(name: str) -> None:
     """Fields and values of megabytes come to an end, where a cost by their square would not."""
     fields = {f"field_{number}": number for number in range(50_000)}
     out = io.BytesIO()
-    writer = registry.load(name)(out, OutputSpec("records", BY_COMMAND["records"].columns))
+    writer = protocol.load(name)(out, OutputSpec("records", BY_COMMAND["records"].columns))
     writer.write([Raw(json.dumps({"height": "5", **fields, "program_id": "\u6f22\n" * 250_000}).encode())])
     writer.close()
     assert out.getvalue()

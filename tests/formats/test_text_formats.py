@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import METHODS, Column
 from chainq.errors import OutputError
-from chainq.formats import registry
+from chainq.formats import protocol
 from chainq.formats.protocol import OutputSpec
 from harness.program import ROOT
 
@@ -31,7 +31,7 @@ values = st.recursive(
 def written(name: str, rows: Iterable[str], spec: OutputSpec = SPEC) -> bytes:
     """Return what a format writes of rows given as JSON texts."""
     out = io.BytesIO()
-    writer = registry.load(name)(out, spec)
+    writer = protocol.load(name)(out, spec)
     writer.write([Raw(row.encode()) for row in rows])
     writer.close()
     return out.getvalue()
@@ -43,7 +43,7 @@ def test_what_utf8_cannot_hold_is_an_error(name: str) -> None:
     rows = [Raw(b'{"a":5,"b":{"c":"x"},"d":0}')] * 600
     odd = Raw(rb'{"a":5,"b":{"c":"<\ud800>"},"d":0}')
     out = io.BytesIO()
-    writer = registry.load(name)(out, SPEC)
+    writer = protocol.load(name)(out, SPEC)
     writer.write(rows[:2])
     before = out.getvalue()
     with pytest.raises(OutputError, match=r"^text with .ud800 does not fit UTF-8; use jsonl, .* leave the column out$"):
@@ -80,7 +80,7 @@ def test_entry_points_are_the_built_in_formats_and_chart() -> None:
     """pyproject.toml registers the built-in formats, at the same places, and chart, which is found as plug-ins are."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     chart = {"chart": "chainq.formats.chart:Chart"}
-    assert project["project"]["entry-points"][registry.GROUP] == registry.BUILT_IN | chart
+    assert project["project"]["entry-points"][protocol.GROUP] == protocol.BUILT_IN | chart
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])

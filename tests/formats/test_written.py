@@ -18,7 +18,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Column
 from chainq.errors import ChainqError
-from chainq.formats import registry
+from chainq.formats import protocol
 from chainq.formats.protocol import OutputSpec
 from chainq.verify.findings import FINDINGS
 from harness.truth import Truth
@@ -45,7 +45,7 @@ def _outcome(given: list[str], truth: Truth) -> list[str]:
     name, command, *settings = head.split()[1:]
     out, said = io.BytesIO(), list[str]()
     try:
-        writer = registry.load(name)(out, _spec(command, settings)._replace(warn=said.append))
+        writer = protocol.load(name)(out, _spec(command, settings)._replace(warn=said.append))
         batch: list[Raw] = []
         for row in [line[2:] for line in given if line.startswith("<")]:
             start, colon, end = row.partition(":")

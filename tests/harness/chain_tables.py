@@ -38,9 +38,8 @@ def _transactions(block: dict[str, Any]) -> Rows:
             "height": _height(block),
             "index": one["index"],
             "transaction_id": one["transaction"]["id"],
-            "type": one["type"],
+            "type": one["type"].capitalize(),
             "status": one["status"],
-            "inner_type": one["transaction"]["type"],
         }
         for one in block["transactions"]
     ]

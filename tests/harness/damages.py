@@ -19,7 +19,7 @@ pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
-from chainq.formats import parquet_footer  # noqa: E402
+from chainq.formats import parquet as written  # noqa: E402
 from chainq.lake.names import Entry, PartitionSpec, digest  # noqa: E402
 from harness.lake import file_of  # noqa: E402
 
@@ -173,9 +173,9 @@ def rewrite(
         for low, high in itertools.pairwise((0, *cuts, table.num_rows)):
             writer.write_table(table[low:high])
         own = {"chainq": seal} if sealed else {}
-        writer.add_key_value_metadata({**own, **parquet_footer.UNSEALED, **(more or {})})
+        writer.add_key_value_metadata({**own, **written.UNSEALED, **(more or {})})
     if forged:
         spec = PartitionSpec(command, start, values["end"])
         previous, last = digest(values["previous_hash"]), digest(values["last_hash"])
         path = root / Entry(spec, values["tip"], values["rows"], previous, last).name
-    path.write_bytes(parquet_footer.sealed(buffer.getvalue()))
+    path.write_bytes(written.sealed(buffer.getvalue()))

@@ -14,9 +14,10 @@ import orjson
 import typer.main
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import NO_FAULTS, Memory
+from chainq.demo.faults import NO_FAULTS
 from chainq.demo.layout import Tally
-from chainq.demo.results import Ask, Item, Results
+from chainq.demo.registry import Ask, Item, Memory
+from chainq.demo.results import Results
 from chainq.hashes import formulas
 from chainq.wallet.ownership import Matcher
 

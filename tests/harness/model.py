@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo import faults as named
-from chainq.demo.results import NO_END, Ask, Book, Item, RpcError
+from chainq.demo.registry import NO_END, Ask, Book, Item, Memory, RpcError
 from chainq.errors import ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, RowsRequest
@@ -133,7 +133,7 @@ class Server(Book):
     calls: int = 0
     seen: list[RowsRequest] = field(default_factory=list)
     orphans: list[bytes] = field(default_factory=list)  # rows of blocks that were replaced
-    memory: named.Memory = field(default_factory=named.Memory)
+    memory: Memory = field(default_factory=Memory)
 
     def tip(self, end: int) -> int:
         """The tip height, as `Service.tip_for` finds it for a range: one that cuts the range is looked into."""

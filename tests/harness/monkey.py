@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.demo.registry import FAULTS
+from chainq.demo.faults import FAULTS
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from hypothesis import strategies as st
 
-from chainq.demo.registry import FAULTS, RANGED
+from chainq.demo.faults import FAULTS, RANGED
 from harness.model import Chain, Faults, Server, served
 
 COMMANDS = ("records", "ownership", "transitions", "address-transactions")

@@ -57,8 +57,8 @@ class Truth:
         self._results = Results(self.chain, shuffle=False)
 
     def _ask(self, handler: str, start: int = 0, end: int = 1 << 40, **args: Any) -> Any:
-        from chainq.demo.faults import NO_FAULTS, Memory
-        from chainq.demo.results import Ask
+        from chainq.demo.faults import NO_FAULTS
+        from chainq.demo.registry import Ask, Memory
 
         return Ask(handler, start, end, self.tip, 0, self._results, NO_FAULTS, Memory(), args)
 

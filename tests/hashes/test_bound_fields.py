@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.bodies import Bodies
+from chainq.demo import bodies
 from chainq.demo.sealed import SealedChain
 from chainq.hashes.check import check_block, check_summary
 from chainq.rows.block import RECORDS
@@ -97,9 +97,8 @@ def changed(row: Any, path: tuple[Any, ...], value: Any) -> Any:
 def missed(chain: SealedChain, heights: Any, most: int) -> dict[str, Counter[bool]]:
     """For each field, how many of its changes were found and how many were not."""
     found: dict[str, Counter[bool]] = {}
-    bodies = Bodies(chain)
     for height in heights:
-        block = json.loads(json.dumps(bodies.block(height)))
+        block = json.loads(json.dumps(bodies.block(chain, height)))
         seen: Counter[str] = Counter()
         for path in leaves(block):
             name = field(block, path)
@@ -134,7 +133,7 @@ def test_changes_of_all_fields_of_a_summary_are_found(chain: SealedChain) -> Non
 
 def test_a_field_in_another_place_proves_nothing(chain: SealedChain) -> None:
     """A true hash beside the metadata does not stand in for the block's own, nor a root for the header's."""
-    block = json.loads(json.dumps(Bodies(chain).block(24)))
+    block = json.loads(json.dumps(bodies.block(chain, 24)))
     for path in (("block_hash",), ("previous_hash",), ("header", "finalize_root")):
         wrong = changed(block, path, other(at(block, path)))
         wrong["header"]["metadata"][path[-1]] = at(block, path)
@@ -145,9 +144,8 @@ def test_a_field_in_another_place_proves_nothing(chain: SealedChain) -> None:
 def test_clean_blocks_give_no_finding() -> None:
     """No block of a sealed chain is called wrong, and each is proved: `CHAINQ_SEALED=10000` tries more."""
     chain = SealedChain(2, SEALED)
-    bodies = Bodies(chain)
     for height in range(SEALED):
-        checked = check_block(json.loads(json.dumps(bodies.block(height))))
+        checked = check_block(json.loads(json.dumps(bodies.block(chain, height))))
         assert (checked.wrong, checked.proved) == ([], True)
 
 
@@ -176,8 +174,7 @@ FOREIGN: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def blocks(chain: SealedChain) -> list[Any]:
-    bodies = Bodies(chain)
-    return [json.loads(json.dumps(bodies.block(height))) for height in SAMPLE]
+    return [json.loads(json.dumps(bodies.block(chain, height))) for height in SAMPLE]
 
 
 def lists(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numpy")
 
 from chainq.catalog import bech32  # noqa: E402  # they need numpy
-from chainq.demo.bodies import Bodies  # noqa: E402
+from chainq.demo import bodies  # noqa: E402
 from chainq.demo.chain import Chain  # noqa: E402
 from chainq.demo.ids import BLOCK, RECORD, TRANSITION  # noqa: E402
 from chainq.formats.arrow_rows import ArrowRows  # noqa: E402
@@ -25,7 +25,6 @@ from chainq.verify.explain import explain  # noqa: E402
 from chainq.verify.findings import Finding, Window  # noqa: E402
 
 CHAIN = Chain(tip=2500)
-BODIES = Bodies(CHAIN)
 RICH = [height for height in range(2500) if height != 777 and CHAIN.records.count(height) > 1]
 heights = st.sampled_from(RICH)
 Row = dict[str, Any]
@@ -43,7 +42,7 @@ def rows_of(height: int) -> dict[str, list[Row]]:
     layout = CHAIN.layout.plan(height)
     made = {
         "blocks": [CHAIN.block(height)],
-        "full-blocks": [BODIES.block(height)],
+        "full-blocks": [bodies.block(CHAIN, height)],
         "transactions": CHAIN.transaction_rows(height, range(len(layout.transactions))),
         "records": CHAIN.record_rows(height, range(layout.records)),
         "ownership": CHAIN.ownership_rows(height, range(layout.records)),
@@ -71,7 +70,7 @@ def test_the_rows_of_a_block_are_those_that_its_full_block_explains(height: int)
 @given(heights)
 def test_records_with_a_dynamic_id_are_records(height: int) -> None:
     """Since consensus V14: the same rows are due, whether a record has a second ID or not."""
-    block = json.dumps(BODIES.block(height))
+    block = json.dumps(bodies.block(CHAIN, height))
     dynamic = block.replace('"type": "record"', '"type": "record_with_dynamic_id"').encode()
     both = [explain(table("full-blocks", [one]))["records"] for one in (block.encode(), dynamic)]
     assert both[0].equals(both[1]) and both[0].num_rows
@@ -115,7 +114,7 @@ def test_whatever_is_done_to_rows_is_named(height: int, command: str, rng: rando
             found += {"missing": [], "doubled": [row, row]}.get(fate, [row])
     rng.shuffle(found)
     seen: dict[str, set[str]] = {check: set() for check in expected}
-    due, here = explain(table("full-blocks", [BODIES.block(height)]))[command], table(command, found)
+    due, here = explain(table("full-blocks", [bodies.block(CHAIN, height)]))[command], table(command, found)
     if command == "transactions":
         here = here.drop(["type", "height"])
     if command == "transitions":  # some may be listed or not
@@ -132,7 +131,7 @@ def test_a_row_of_another_block_is_misplaced() -> None:
     one, other = RICH[3], RICH[4]
     rows = [*rows_of(one)["records"], *rows_of(other)["records"]]
     rows[0] = {**rows[0], "height": str(other)}
-    full = explain(table("full-blocks", [BODIES.block(one), BODIES.block(other)]))
+    full = explain(table("full-blocks", [bodies.block(CHAIN, one), bodies.block(CHAIN, other)]))
     lost, found = rules.compare("records", table("records", rows), full["records"], explained=True)
     assert (lost.height, lost.check, lost.found) == (one, "missing", f"at height {other}")
     assert (found.height, found.check) == (other, "misplaced")
@@ -177,7 +176,7 @@ def test_rejected_transactions_made_no_records() -> None:
         for plan in CHAIN.layout.plan(height).transactions
         if plan.kind == "rejected" and plan.fee and plan.fee.function.records
     )
-    block = BODIES.block(height)
+    block = bodies.block(CHAIN, height)
     (rejected,) = (row for row in block["transactions"] if "rejected" in row)
     due = set(explain(table("full-blocks", [block]))["records"]["transition_id"].to_pylist())
     assert not {transition["id"] for transition in rejected["rejected"]["transitions"]} & due
@@ -207,7 +206,7 @@ def test_what_a_block_says_of_a_transition_and_of_a_rejected_transaction() -> No
     due = explain(table("full-blocks", [block]))
     listed = due["transitions"].select(["transition_id", "fee", "empty"]).to_pylist()
     assert [tuple(row.values()) for row in listed] == [("au1a", False, True), ("au1b", True, False)]
-    assert due["transactions"]["type"].to_pylist() == ["execute", "deploy or fee"]
+    assert due["transactions"]["type"].to_pylist() == ["Execute", "Deploy or fee"]
     assert due["records"]["transition_id"].to_pylist() == ["au1a"]
 
 
