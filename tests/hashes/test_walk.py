@@ -1,7 +1,6 @@
 """Blocks up to an anchor: what breaks the chain is named."""
 
 import pytest
-
 from chainq.hashes.chain import Anchor, Walk
 
 
