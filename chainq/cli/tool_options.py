@@ -167,7 +167,7 @@ class ExportCommand(
 
 
 class DoctorCommand(options.ReportOptions, options.ServiceFlags, command="doctor"):
-    """Examine a server: dialect, methods, pagination, limits.
+    """Examine a server: dialect, methods, ranges, limits.
 
     Sends fewer than 40 requests, one at a time.
     """
@@ -196,7 +196,7 @@ class VerifyCommand(options.RangeOptions, options.OutputOptions, options.Service
     """Find missing, duplicate, altered and misplaced rows.
 
     RANGE: reads the full blocks of a service (--url) and compares all other rows with them. Without an argument, it
-    verifies the last 10 blocks. chainq doctor examines how lists behave: their order, ends and pages.
+    verifies the last 10 blocks.
 
     DEST: checks the files of an export and compares its tables with its full blocks, without a network. It verifies
     the whole export and takes no range.

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from chainq.verify.hashed import Hashes
 
 FIRST = {SOURCE.command: 0, "blocks": 1}  # they show where the second source has other blocks
-NAMED = 10  # columns that a file lacks
 SHOWN = 5  # kinds of rows that a server does not list
 MOST = 100_000  # missing rows of the same kinds that are remembered; further ones are only counted
 _IDS = {"calls": "transition_id", "listed": "transaction_id", "records": "record_ciphertext"}
@@ -99,11 +98,11 @@ class Check:
 
     def opens(self) -> Iterator[str]:
         """Yield what stays open, in words: columns that the source lacks, rows that it does not list, and hashes."""
-        if lacking := [*self._lacking]:
-            more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
-            yield f"columns that the file lacks: {', '.join(lacking[:NAMED])}{more}"
+        if self._lacking:
+            yield f"columns that the file lacks: {', '.join(self._lacking)}"
         if self._forked:
-            yield f"other rows of {HeightSet(HeightRange(at, at + 1) for at in self._forked)}, whose blocks differ"
+            heights = HeightSet(HeightRange(at, at + 1) for at in self._forked)
+            yield f"what else differs at {heights}, where blocks differ"
         if counts := self._unlisted.counts:
             few = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common(SHOWN))
             more = f", and {len(counts) - SHOWN} more kinds" if len(counts) > SHOWN else ""

@@ -114,7 +114,7 @@ def windows(
     left = [sheet for sheet in sheets if sheet.placed]
     told = [*wrong, *(located(one) for sheet in sheets for one in sheet.wrong)]
     edges = {edge for sheet in left for edge in sheet.heights.edges}
-    cuts = edges.union(max((sheet.cuts() for sheet in left), key=len, default=[]))
+    cuts = edges.union(max((sheet.cuts() for sheet in left), key=lambda some: len(some), default=[]))
     owned: list[Any] = []
     for heights in (HeightRange(*pair) for pair in pairwise(sorted(cuts))):
         window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, located, told)

@@ -2,8 +2,7 @@
 
 Rows are read as for the command itself: proved complete, in few requests. If the proof fails, a binary search finds the
 height, and the rows of one response for that height are used unproved, so that they can be compared and the fault
-named. Reading then continues from one height on, and twice as many each time: rows that a response reads ahead may be
-at fault as well.
+named.
 """
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +34,6 @@ from chainq.verify.findings import Window
 BLOCKS = ("blocks", "full-blocks")
 COMMANDS = (*BLOCKS, *IDENTITY)
 """The commands that can be verified."""
-WINDOW = 64  # heights of the first request of a search for a fault
 FEW = 2  # concurrent requests, except for full blocks, by far the slowest; more would only fill the memory
 LARGEST = 100_000  # row limit of a request for a single height
 
@@ -61,24 +59,20 @@ class CommandRows:
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
         """Yield the rows of some heights, in order, as parts that adjoin and cover all of the heights."""
-        at, width = heights.start, len(heights)
-        while at < heights.end:
-            part = HeightRange(at, min(at + width, heights.end))
-            try:
-                for found in self._proved(part):
-                    yield found
-                    at = found.heights.end
-                if at < part.end:
-                    yield Part(HeightRange(at, part.end), [])  # the chain ends here for this command
-                at, width = part.end, width * 2
-            except IncompleteError as error:
-                if not error.again:  # an export lacks the rows: no single height is wrong
-                    raise
-                if len(part) > 1:
-                    width = min(WINDOW, max(1, (part.end - at) // 2))
-                    continue
-                yield self.single(at, error.message)
-                at, width = at + 1, 1
+        rest = heights
+        try:
+            for found in self._proved(heights):
+                yield found
+                rest = HeightRange(found.heights.end, heights.end)
+            if len(rest):
+                yield Part(rest, [])  # the chain ends here for this command
+        except IncompleteError as error:
+            if not error.again:  # an export lacks the rows: no single height is wrong
+                raise
+            if len(rest) == 1:
+                yield self.single(rest.start, error.message)
+            else:
+                yield from chain.from_iterable(map(self.parts, rest.halves()))
 
     def single(self, height: int, doubt: str = "") -> Part:
         """Return the rows of one height from one response, in doubt only if a page follows.

@@ -116,7 +116,7 @@ def test_another_block_is_one_finding(program: Program) -> None:
     assert {(row["command"], row["check"]) for row in of_file} == {("records", "missing"), ("records", "unexpected")}
     first, last = (findings(of_export)[at]["height"] for at in (0, -1))
     assert {(row["command"], row["check"]) for row in findings(of_export)} == {("blocks", "altered")}
-    assert f"; other rows of heights {first}-{last}, whose blocks differ" in of_export.err
+    assert f"; what else differs at heights {first}-{last}, where blocks differ" in of_export.err
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "json"])

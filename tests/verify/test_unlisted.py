@@ -11,7 +11,7 @@ kinds = st.lists(st.sampled_from(["of fees", "without inputs", "of a.aleo", "of 
 @given(st.lists(st.tuples(st.booleans(), kinds), max_size=30))
 def test_a_row_is_lost_if_all_of_its_kinds_are_listed_in_any_order(rows: list[tuple[bool, list[str]]]) -> None:
     """Each missing row is either lost, at once or later, or counted once."""
-    unlisted, lost = Unlisted(), []
+    unlisted, lost = Unlisted(), list[int]()
     for height, (there, of) in enumerate(rows):
         lost += unlisted.lost([tuple(of)] if there else [], [] if there else [(tuple(of), height)])
     listed = {kind for there, of in rows if there for kind in of}
