@@ -87,7 +87,8 @@ class Check:
         pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
         read = 0
         for window in windows:
-            found = [*self.findings(window), *(self._hashes.findings(window) if self._hashes else ())]
+            found = [*map(window.located, self.findings(window))]
+            found += self._hashes.findings(window) if self._hashes else ()
             rows = {command: table.num_rows for command, table in window.tables.items()}
             start, end = window.heights.edges
             progress.wrote(max(0, end - max(start, read)), sum(rows.values()))
@@ -120,7 +121,7 @@ class Check:
                 found = chain(found, self._second(command, window, second))
             for one in found:
                 if one.height is None or (command, one.height) not in window.doubts:
-                    yield window.located(one)
+                    yield one
         for (command, height), why in window.doubts.items():
             yield Finding(height, command, "unproved", None, why)
 

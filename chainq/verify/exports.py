@@ -81,8 +81,7 @@ class ExportFiles:
                 file = StoredFile(self._store, entry)
                 sheets.append(Sheet(file.parquet, TABLES[entry.spec.command], entry.spec.heights, file.read))
             except UNREADABLE as error:
-                one = Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error))
-                wrong.append(located(one))
+                wrong.append(Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error)))
         yield from windows(sheets, located, wrong)
 
     def _located(self, entry: Entry, one: Finding) -> Finding:

@@ -112,9 +112,9 @@ def windows(
     `wrong`: what else is wrong.
     """
     left = [sheet for sheet in sheets if sheet.placed]
-    told = [*wrong, *(located(one) for sheet in sheets for one in sheet.wrong)]
+    told = [*wrong, *(one for sheet in sheets for one in sheet.wrong)]
     edges = {edge for sheet in left for edge in sheet.heights.edges}
-    cuts = edges.union(max((sheet.cuts() for sheet in left), key=lambda some: len(some), default=[]))
+    cuts = edges.union(max([sheet.cuts() for sheet in left], key=lambda some: len(some), default=[]))
     owned: list[Any] = []
     for heights in (HeightRange(*pair) for pair in pairwise(sorted(cuts))):
         window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, located, told)
@@ -143,7 +143,7 @@ def _window(
             tables[sheet.command] = sheet.read(heights)
         except UNREADABLE as error:
             sheet.damage = reason(error)
-            wrong.append(located(Finding(None, sheet.command, "invalid", "a Parquet file", sheet.damage)))
+            wrong.append(Finding(None, sheet.command, "invalid", "a Parquet file", sheet.damage))
     full = tables.get(SOURCE.command)
     return Window(heights, tables, beside(tables) if full is None else explain(full), wrong=wrong, located=located)
 

@@ -16,7 +16,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.formats.arrow_rows import ArrowRows
 from chainq.hashes.check import HEADER, Checked
 from chainq.heights.range import HeightRange
-from chainq.verify.findings import Window
+from chainq.verify.findings import Finding, Window
 from chainq.verify.hashed import Anchor, Hashes
 
 
@@ -43,7 +43,7 @@ def test_a_break_below_the_anchor_is_found(
 ) -> None:
     """A missing block, one that names another one as the block before it, and an anchor that no block reaches."""
     made = ArrowRows(BY_COMMAND["blocks"].columns, pa)
-    found = []
+    found: list[Finding] = []
     before = {at: f"ab{at - 1 if linked or at != 7 else 0}" for at in heights}
     with Hashes(Anchor(8, "ab8"), 1) as hashes:
         monkeypatch.setattr(hashes._checks, "check", proved)
