@@ -27,7 +27,6 @@ from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.wallet.balance import Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
-from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED
 from chainq.wallet.shown import Amount
 
@@ -87,8 +86,6 @@ def run(given: BalanceCommand) -> None:
                 recorded=kept.record,
             )
         )
-        if given.network is not None:
-            check_network(service, given.network)
         reporter.draw(rows_on_terminal=settings.spec.terminal)
         write = partial(_write, book, start, addresses, settings, reporter)
         _bring_up(service, keeper, kept, bounds.end, write)

@@ -48,7 +48,7 @@ def run(given: OwnedOptions) -> None:
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         whole = given.limit is None and not given.follow and given.checkpoint is None
         sums = partial(_totals, wallet, wanted) if whole else tuple
-        run_command.run(method, given, partial(OwnedService, wallet, given.network), identity, reporter, sums)
+        run_command.run(method, given, partial(OwnedService, wallet), identity, reporter, sums)
         if first and (none := wallet.none_owned):
             reporter.note(none + ("" if given.checkpoint is None else "; later runs read new blocks"))
         wallet.check()

@@ -20,9 +20,6 @@ class KeyOptions(Group, heading=WALLET):
         "FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.", common=True
     )
     insecure_key_file: bool = switch("Accept a key file that others can access.")
-    network: Literal["mainnet", "testnet"] | None = option(
-        "NAME", "Fail if the service is on another network: mainnet, testnet."
-    )
     workers: int | None = processes()
 
 

@@ -114,9 +114,9 @@ def windows(
     left = [sheet for sheet in sheets if sheet.placed]
     told = [*wrong, *(one for sheet in sheets for one in sheet.wrong)]
     edges = {edge for sheet in left for edge in sheet.heights.edges}
-    cuts = edges.union(max([sheet.cuts() for sheet in left], key=lambda some: len(some), default=[]))
+    most = max([sheet.cuts() for sheet in left], key=lambda some: len(some), default=[])
     owned: list[Any] = []
-    for heights in (HeightRange(*pair) for pair in pairwise(sorted(cuts))):
+    for heights in (HeightRange(*pair) for pair in pairwise(sorted(edges.union(most)))):
         window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, located, told)
         left = [sheet for sheet in left if sheet.damage is None]
         owned += [window.due["ownership"]] if "ownership" in window.due else []
