@@ -1,7 +1,7 @@
 """`chainq balance`: what view keys own and have not spent, by program and token, as of a block."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 
 import msgspec
@@ -10,26 +10,43 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import BALANCE, BALANCE_COLUMNS
 from chainq.cli import connect, output
-from chainq.cli.balance_checkpoint import Checkpoint
 from chainq.cli.output import OutputSettings
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
 from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
-from chainq.errors import ChainqError, Shortfall, UsageError, is_lasting
+from chainq.errors import ChainqError, OutputError, Shortfall, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_range, parse_start
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import refuse_whole
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, signals_deferred
+from chainq.resume.checkpoint import Checkpoint, Content, Position
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.wallet.balance import Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
-from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED
 from chainq.wallet.shown import Amount
+
+
+class Kept(Content, forbid_unknown_fields=True):
+    """The fields of the checkpoint: those of any, and the book. The file is for its user alone (`prepare`)."""
+
+    book: Book = msgspec.field(default_factory=lambda: Book(0))
+
+
+class BookCheckpoint(Checkpoint):
+    """The book of a run, and the file that keeps it, which `chainq status` reads as any checkpoint."""
+
+    FIELDS = Kept
+    content: Kept
+
+    def record(self) -> None:
+        """Record the book as it is. Raises OutputError."""
+        with signals_deferred():
+            self.save([Position(self.content.book.next, rows=len(self.content.book.entries))], "", ())
 
 
 def run(given: BalanceCommand) -> None:
@@ -54,7 +71,10 @@ def run(given: BalanceCommand) -> None:
         start = bounds.start or 0
         query = {"command": "balance", "owner": recorded_owner(addresses, given.checkpoint), "start": start}
         query["url"] = mask_url(service.url)
-        kept = stack.enter_context(Checkpoint(given.checkpoint, query, start))
+        kept = stack.enter_context(BookCheckpoint(given.checkpoint, query))
+        book = kept.content.book
+        if not kept.content.positions:
+            book.next, kept.content.positions = start, [Position(start)]
         keeper = stack.enter_context(
             Bookkeeper(
                 found,
@@ -62,13 +82,11 @@ def run(given: BalanceCommand) -> None:
                 given.workers or cores(),
                 warn=reporter.warn,
                 progress=reporter,
-                recorded=lambda _: kept.save(),
+                recorded=kept.record,
             )
         )
-        if given.network is not None:
-            check_network(service, given.network)
         reporter.draw(rows_on_terminal=settings.spec.terminal)
-        write = partial(_write, kept.book, start, addresses, settings, reporter)
+        write = partial(_write, book, start, addresses, settings, reporter)
         _bring_up(service, keeper, kept, bounds.end, write)
         keeper.check()
 
@@ -89,21 +107,25 @@ def _bounds(given: BalanceCommand) -> tuple[Bounds, list[str]]:
 
 
 def _bring_up(
-    service: Service, keeper: Bookkeeper, kept: Checkpoint, end: int | None, write: Callable[[], None]
+    service: Service, keeper: Bookkeeper, kept: BookCheckpoint, end: int | None, write: Callable[[], None]
 ) -> None:
     """Bring the book up to the tip, record how that ended, and write it. Raises ChainqError."""
+    book = kept.content.book
     try:
         tip = service.blocks.tip()
-        keeper.bring_up(kept.book, tip, service.blocks.hash_of, end)
-        kept.succeeded(tip.height, tip.time)
+        keeper.bring_up(book, tip, service.blocks.hash_of, end)
+        if tip.height + 1 >= book.next:  # else the server is behind
+            kept.succeeded(tip.height, tip.time)
+            kept.record()
     except ChainqError as error:
-        kept.failed(error, lasting=is_lasting(error))
-        if kept.book.as_of is not None:  # else nothing is known, not even that there are no records
+        with suppress(OutputError), signals_deferred():  # which the error may be about
+            kept.failed(str(error), lasting=is_lasting(error))
+        if book.as_of is not None:  # else nothing is known, not even that there are no records
             write()
         raise
     except Interrupted as stop:
-        if kept.rest:
-            stop.add_note(kept.rest)
+        if kept.path is not None:
+            stop.add_note(f"the next run reads from block {kept.content.positions[-1].next} on")
         raise
     write()
 

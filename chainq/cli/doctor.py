@@ -17,8 +17,7 @@ from chainq.cli.report import Reporter
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profiles
 from chainq.doctor.diagnosis import Diagnosis, diagnose
-from chainq.doctor.methods import WORKS
-from chainq.doctor.prober import Check, Prober
+from chainq.doctor.prober import WORKS, Check, Prober
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url

@@ -49,8 +49,7 @@ def run(given: OwnedOptions) -> None:
     with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
         whole = given.limit is None and not given.follow and given.checkpoint is None
         sums = partial(_totals, wallet, wanted) if whole else tuple
-        make = partial(OwnedService, wallet, given.network)
-        run_command.run(_OWNERSHIP, given, make, identity, reporter, sums, schema)
+        run_command.run(_OWNERSHIP, given, partial(OwnedService, wallet), identity, reporter, sums, schema)
         if first and (none := wallet.none_owned):
             reporter.note(none + ("" if given.checkpoint is None else "; later runs read new blocks"))
         wallet.check()

@@ -20,7 +20,6 @@ class KeyOptions(Group, heading=WALLET):
         "FILE", "View keys, one per line. Default: CHAINQ_VIEW_KEY, or a prompt.", common=True
     )
     insecure_key_file: bool = switch("Accept a key file that others can access.")
-    network: Literal["mainnet", "testnet"] | None = option("NAME", "Fail on another network: mainnet, testnet.")
     workers: int | None = processes()
 
 
@@ -161,7 +160,7 @@ class ExportCommand(
 
 
 class DoctorCommand(options.ReportOptions, options.ServiceFlags, command="doctor"):
-    """Examine a server: dialect, methods, pagination, limits.
+    """Examine a server: dialect, methods, ranges, limits.
 
     Sends fewer than 40 requests, one at a time.
 
@@ -191,8 +190,7 @@ class VerifyCommand(options.RangeOptions, options.OutputOptions, options.Service
     """Find missing, duplicate, altered and misplaced rows.
 
     RANGE: reads the full blocks of a service (--url) and compares all other rows with them, transactions at --sample N
-    heights. Without an argument, it verifies the last 10 blocks. chainq doctor examines how lists behave: their order,
-    ends and pages.
+    heights. Without an argument, it verifies the last 10 blocks.
 
     DEST: checks the files of an export and compares its tables with its full blocks, without a network. It verifies
     the whole export and takes no range.

@@ -1,20 +1,24 @@
-"""Diagnosis: examines a server in a list of checks. This module has their order, and checks connection and envelope.
+"""Diagnosis: what server this is, and what that means for the user, in a list of checks.
 
-The checks cover the known differences between servers (docs/protocol.md). `methods` finds the methods and their names;
-`pagination` examines ranges and pages.
+The checks cover the known differences between servers (docs/protocol.md). Those of rows use the same few heights near
+the tip (`Window`).
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
+from msgspec import Raw
+
+from chainq.catalog import bech32
 from chainq.catalog.dialects import DIALECTS, Dialect, Value
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
-from chainq.doctor.methods import MethodProber
-from chainq.doctor.pagination import PaginationProber, Window, address_in
-from chainq.doctor.prober import UNKNOWN, Check, Outcome, Prober
+from chainq.doctor.prober import UNKNOWN, Check, MethodProber, Outcome, Prober
 from chainq.errors import ChainqError, IncompleteError, ResponseError, ServiceError, UnreachableError
-from chainq.rows.fields import Picker, integer_of
+from chainq.rows.fields import Picker, array_of, integer_of, text_of
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import excerpt, mask_url
 
@@ -27,6 +31,29 @@ _MINUTE, _HOUR = 60, 3600  # seconds
 # Requests per second. Deployed servers allow 200 calls of a method per minute; a steady 198 are still refused, because
 # a call near the end of a window can extend it (docs/protocol.md, "Rate limits").
 USUAL_RATE = "3"
+WINDOWS = (4, 32, 256, 2048)
+"""Numbers of last heights that are searched for records, one after the other."""
+
+WINDOW_ROWS = 2000
+"""The page size of calls for a window: more rows than a busy chain has in four heights."""
+
+_ADDRESS = re.compile(rb'"value":"([a-z]+1[02-9ac-hj-np-z]{58})"')  # in a public input: bech32 of 32 bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Heights near the tip, `end` excluded, and all their records. `busiest`: the height with the most records, or the
+    highest one if there are none."""
+
+    start: int
+    end: int
+    rows: tuple[Raw, ...] = ()
+    busiest: int = 0
+
+    def busiest_values(self, path: str) -> list[str]:
+        """Return the values at that path in the records of the busiest height."""
+        pick = Picker(["height", path])
+        return [text_of(value) for height, value in map(pick, self.rows) if integer_of(height) == self.busiest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +74,21 @@ def diagnose(prober: Prober, url: str, stated: Dialect, now: int) -> Diagnosis:
     examination = _Examination(MethodProber(prober, stated), url, now)
     checks = tuple(examination.run())
     return Diagnosis(mask_url(url), examination.dialect, checks, prober.calls)
+
+
+def find_window(methods: MethodProber, tip: int) -> tuple[Window, Outcome, Check]:
+    """Return a window with records in it, or without if there are none; and the outcome of `records/all` with a check
+    of the method. `tip`: the highest height."""
+    for heights in WINDOWS:
+        window = Window(max(0, tip - heights + 1), tip + 1)
+        arguments = {Role.START: window.start, Role.END: window.end, Role.PAGE: 0, Role.SIZE: WINDOW_ROWS}
+        outcome, check = methods.find("records", arguments)
+        if outcome.rows or not outcome.result or not window.start:
+            break
+    pick = Picker(["height"])
+    counts = Counter(height for row in outcome.rows if (height := integer_of(pick(row)[0])) is not None)
+    busiest = max(counts, key=lambda height: counts[height], default=tip)
+    return Window(window.start, window.end, tuple(outcome.rows), busiest), outcome, check
 
 
 class _Probe(NamedTuple):
@@ -127,13 +169,9 @@ class _Examination:
         return Check("dialect", UNKNOWN, f"the server fits no known dialect: {error}", error)
 
     def _method_checks(self, latest: _Probe) -> Iterator[Check]:
-        """Yield a check of every method of the catalog, then the checks of ranges and pages."""
-        pagination = PaginationProber(self.methods, self._tip)
-        window, records, check = pagination.find_window()
-        probes = {
-            "latest": latest,
-            "records": _Probe({}, records, check),
-        }
+        """Yield a check of every method of the catalog, then the checks of ranges and lists."""
+        window, records, check = find_window(self.methods, self._tip)
+        probes = {"latest": latest, "records": _Probe({}, records, check)}
         below = max(0, self._tip - 1)
         # Methods of an address come last: the other results are searched for one.
         for method in sorted(METHODS, key=lambda method: method.param(Role.ADDRESS) is not None):
@@ -141,16 +179,12 @@ class _Examination:
                 arguments, made_up = self._arguments(method, window, below, probes)
                 probes[method.command] = _Probe(arguments, *self.methods.find(method.command, arguments, made_up))
         outcomes = {command: probe.outcome for command, probe in probes.items()}
-        by_address = probes["address-transactions"]
-        pagination.address_size(by_address.arguments, by_address.outcome)
         yield from (probes[method.command].check for method in METHODS)
         block = outcomes["block"].rows
         row_id = integer_of(Picker(["id"])(block[0])[0]) if block else None
-        by = pagination.transactions_by(window, row_id, outcomes["transactions"], outcomes["full-blocks"])
+        by = self._transactions_by(window, row_id, outcomes["transactions"], outcomes["full-blocks"])
         self.dialect = self.dialect and self.methods.dialect.name  # another one, if its `transactions` is this server's
-        sized = [method.command for method in METHODS if method.sized and not method.param(Role.ADDRESS)]
-        yield pagination.range_end(below, outcomes["blocks"])
-        yield pagination.page_size(window, {name: outcomes[name] for name in sized if name != "records"})
+        yield self._range_end(below, outcomes["blocks"])
         yield by
 
     def _arguments(
@@ -159,7 +193,7 @@ class _Examination:
         """Return arguments for any method of the catalog by their roles, and whether an ID in them is made up."""
         known = {role: next(iter(window.busiest_values(path)), "") for role, path in _SHOWN.items()}
         if method.param(Role.ADDRESS):
-            known[Role.ADDRESS] = address_in(*(probe.outcome for probe in probes.values())) or ""
+            known[Role.ADDRESS] = _address_in(*(probe.outcome for probe in probes.values())) or ""
             heights = (max(0, self._tip + 1 - ADDRESS_HEIGHTS), self._tip + 1)
         elif method.sized:
             heights = (window.start, window.end)
@@ -180,6 +214,45 @@ class _Examination:
         arguments = {param.role: known.get(param.role) or defaults[param.role] for param in method.params}
         return arguments, _NO_ID in arguments.values()
 
+    def _range_end(self, start: int, blocks: Outcome) -> Check:
+        """Return whether `end` is excluded. `blocks`: the outcome for a range of the one height `start`."""
+        name = "range end"
+        heights = {integer_of(Picker(["height"])(row)[0]) for row in blocks.rows}
+        if heights == {start} and start < self._tip:
+            return Check(name, "excluded", "as documented: --end is the height after the last one")
+        if heights == {start, start + 1}:
+            fault = IncompleteError("the end of a range is included, the published interface excludes it")
+            return Check(name, "included", "ranges would return rows twice; chainq refuses them", fault)
+        return Check(name, UNKNOWN, "there is no second block, or getBlocks returned none")
+
+    def _transactions_by(self, window: Window, row_id: int | None, by_height: Outcome, block: Outcome) -> Check:
+        """Return whether `transactions` takes a height or a row id: which of the two returns the block's transactions.
+
+        `by_height` is its outcome for the busiest height, `block` the full block of that height.
+        """
+        name, height = "transactions by", window.busiest
+        expected = set(window.busiest_values("transaction_id"))
+        for row in block.rows:
+            inner = array_of(Picker(["transactions"])(row)[0])
+            expected |= {text_of(Picker(["transaction.id"])(item)[0]) for item in inner}
+        if not expected or row_id is None or row_id == height:
+            return Check(name, UNKNOWN, "no transaction to compare, or the row id equals the height")
+        by_row = self.methods.call("transactions", {Role.HEIGHT: row_id})
+        fits = {
+            kind: expected <= {text_of(Picker(["transaction_id"])(row)[0]) for row in outcome.rows}
+            for kind, outcome in (("height", by_height), ("row id", by_row))
+        }
+        if fits["height"] == fits["row id"]:
+            return Check(name, UNKNOWN, f"height {height} and row id {row_id} both fit the block, or neither does")
+        other = next(one for one in DIALECTS.values() if one.transactions_by_row_id == fits["row id"])
+        stated = ""
+        if fits["row id"] != self.methods.dialect.transactions_by_row_id:
+            self.methods.dialect, stated = other, f"; use --dialect {other.name}"
+        if fits["row id"]:
+            meaning = "chainq transactions calls block for the row id first, once for each height"
+            return Check(name, "row id", meaning + stated)
+        return Check(name, "height", "as documented" + stated)
+
     def _rate_limit(self) -> Check:
         refusals = self.prober.rate_limited
         if not refusals:
@@ -188,3 +261,13 @@ class _Examination:
         methods = [f"{name}{f' (retry after {excerpt(wait, 40)})' if wait else ''}" for name, wait in refusals.items()]
         meaning = f"chainq waits and continues; --rate {USUAL_RATE} seldom meets it"
         return Check("rate limit", f"reached by {', '.join(methods)}", meaning)
+
+
+def _address_in(*outcomes: Outcome) -> str | None:
+    """Return an address in a public input of one of the results; None if there is none."""
+    for outcome in outcomes:
+        for found in islice(_ADDRESS.finditer(outcome.result), 1000):  # a checksum takes time
+            address = found[1].decode()
+            if not bech32.fault(address):
+                return address
+    return None

@@ -90,15 +90,17 @@ class _Version(msgspec.Struct):
 class Checkpoint(Closing):
     """One checkpoint file, locked while it is open. A context manager. Without a path, the same in memory alone.
 
-    `content`: what it records. `query`: what identifies the query (command, dialect, URL, columns, format, ...), as
-    JSON values without secrets. Raises BusyError if another run uses it, UsageError if the file is unreadable,
-    truncated, or of another query.
+    `content`: what it records, of the type FIELDS. `query`: what identifies the query (command, dialect, URL, columns,
+    format, ...), as JSON values without secrets. Raises BusyError if another run uses it, UsageError if the file is
+    unreadable, truncated, or of another query.
     """
+
+    FIELDS: type[Content] = Content
 
     def __init__(self, path: Path | None, query: Mapping[str, Any]) -> None:
         self.path, self._lock = path, -1
         self._noted = True  # what `content.state` says
-        self.content = Content(VERSION, dict(query), [])
+        self.content = self.FIELDS(VERSION, dict(query), [])
         if path is None:
             return
         self.path = Path(os.path.realpath(path))  # one lock per file, whichever link leads to it
@@ -108,7 +110,7 @@ class Checkpoint(Closing):
             text = content_of(self.path, self._name)
             if text is not None:
                 check_query(self._name, _decoded(text, self._name, Recorded).query, self.content.query)
-                self.content = _decoded(text, self._name, Content)
+                self.content = _decoded(text, self._name, self.FIELDS)
         except BaseException:
             self.close()
             raise

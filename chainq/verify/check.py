@@ -8,114 +8,122 @@ lost only if the server lists other rows of each of its kinds.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
 from chainq.catalog.tables import SOURCE
 from chainq.heights.range import HeightRange, HeightSet
+from chainq.process.progress import UNSEEN, Progress
 from chainq.rows.block import UNLISTED
 from chainq.verify import rules
 from chainq.verify.explain import BESIDE, BLOCK
-from chainq.verify.findings import Finding, Window, label
+from chainq.verify.findings import Finding, Window, by_height, label
+from chainq.verify.service_rows import ServiceRows
+
+if TYPE_CHECKING:
+    from chainq.verify.hashed import Hashes
 
 FIRST = {SOURCE.command: 0, "blocks": 1}  # they show where the second source has other blocks
-NAMED = 10  # columns that a file lacks
 SHOWN = 5  # kinds of rows that a server does not list
-MOST = 100_000  # missing rows of a kind that are remembered; further ones are only counted
+MOST = 100_000  # missing rows of the same kinds that are remembered; further ones are only counted
 _IDS = {"calls": "transition_id", "listed": "transaction_id", "records": "record_ciphertext"}
 """The columns of full blocks whose checksums are checked, by the rows due that contain them."""
 
-
-class Missing(NamedTuple):
-    """A row that is missing at a height, and its `kinds`."""
-
-    height: int
-    key: str
-    kinds: tuple[str, ...]
+Kinds = tuple[str, ...]
+"""The kinds of a transition, of which a server may list none (`Transition.kinds` of `rows/block.py`)."""
 
 
 class Unlisted:
-    """A record of listed and missing rows that determines which missing rows are lost.
-
-    `counts`: how many rows are not listed, by their first kind that no listed row has had so far.
-    """
+    """The missing rows that may not be lost, by their kinds: the server has listed no row of one of these."""
 
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._listed: set[str] = set()  # kinds
-        self._waiting: dict[str, list[Missing]] = {}  # by a kind that was not listed
+        self._listed: set[str] = set()
+        self._counts: Counter[Kinds] = Counter()
+        self._rows: dict[Kinds, list[Any]] = {}
 
-    def listed(self, kinds: Iterable[str]) -> Iterator[Missing]:
-        """Record the kinds of a listed row; yield the rows that are now known to be lost."""
-        for kind in kinds:
-            if kind not in self._listed:
-                self._listed.add(kind)
-                waiting = self._waiting.pop(kind, [])
-                self.counts[kind] -= len(waiting)
-                yield from filter(self.is_lost, waiting)
+    def lost(self, listed: Iterable[Kinds], missing: Iterable[tuple[Kinds, Any]]) -> Iterator[Any]:
+        """Take the kinds of listed rows, and missing rows; yield the missing rows that are now known to be lost."""
+        self._listed.update(*listed)
+        for kinds, row in missing:
+            self._counts[kinds] += 1
+            if self._counts[kinds] <= MOST:
+                self._rows.setdefault(kinds, []).append(row)
+        for kinds in [one for one in self._counts if self._listed.issuperset(one)]:
+            del self._counts[kinds]
+            yield from self._rows.pop(kinds)
 
-    def is_lost(self, missing: Missing) -> bool:
-        """Return whether a missing row was lost; otherwise remember it until its kinds are listed."""
-        unseen = next((kind for kind in missing.kinds if kind not in self._listed), None)
-        if unseen is None:
-            return True
-        self.counts[unseen] += 1
-        if self.counts[unseen] <= MOST:
-            self._waiting.setdefault(unseen, []).append(missing)
-        return False
+    @property
+    def counts(self) -> Counter[str]:
+        """How many rows are not listed, by their first kind that no listed row has."""
+        counts = Counter[str]()
+        for kinds, number in self._counts.items():
+            counts[next(kind for kind in kinds if kind not in self._listed)] += number
+        return counts
 
 
 class Check:
-    """What is wrong in windows, in order of height. `witness`: the second source may be wrong as well."""
+    """What is wrong in windows, in order of height. `second`: a source to compare with. `witness`: it may be wrong as
+    well. `hashes`: what recomputes those of blocks."""
 
-    def __init__(self, *, witness: bool = False) -> None:
-        self._witness = witness
+    def __init__(
+        self, second: ServiceRows | None = None, hashes: "Hashes | None" = None, *, witness: bool = False
+    ) -> None:
+        self._rows_of_second, self._hashes, self._witness = second, hashes, witness
         self._last: dict[str, Any] = {}  # the last block, by command
         self._told: set[str] = set()  # IDs with a wrong checksum
         self._unlisted = Unlisted()
-        self._forked = HeightSet()
-        self._gone: dict[str, int] = {}  # heights of missing rows
+        self._forked: set[int] = set()  # heights of other blocks than those of the second source
         self._lacking: dict[str, None] = {}  # columns that only the second source has
 
-    def opens(self) -> list[str]:
-        """Return what stays open, in words: columns that the source lacks, rows that it does not list, and rows of
-        heights whose blocks differ."""
-        lacking = [*self._lacking]
-        further = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
-        columns = [f"columns that the file lacks: {', '.join(lacking[:NAMED])}{further}"] if lacking else []
-        counts = +self._unlisted.counts
-        few = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common(SHOWN))
-        more = f", and {len(counts) - SHOWN} more kinds" if len(counts) > SHOWN else ""
-        columns += [f"other rows of {self._forked}, whose blocks differ"] if len(self._forked) else []
-        return [*columns, f"transitions that are not listed: {few}{more}"] if few else columns
+    def steps(
+        self, windows: Iterable[Window], progress: Progress = UNSEEN
+    ) -> Iterator[tuple[HeightRange, list[Finding], dict[str, int]]]:
+        """Yield the heights of each window, its findings in order of height, and how many rows it has, by command.
 
-    def findings(
-        self, window: Window, second: "tuple[Window, frozenset[int] | None] | None" = None
-    ) -> Iterator[Finding]:
-        """Yield what is wrong in a window, command by command; rows in doubt are only said to be. `second`: the rows of
-        the second source, and the heights that are compared, None for all."""
+        `progress` counts heights and rows.
+        """
+        pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own keeps what was freed: 90 MB more
+        read = 0
+        for window in windows:
+            found = [*map(window.located, self.findings(window))]
+            found += self._hashes.findings(window) if self._hashes else ()
+            rows = {command: table.num_rows for command, table in window.tables.items()}
+            start, end = window.heights.edges
+            progress.wrote(max(0, end - max(start, read)), sum(rows.values()))
+            read = max(read, end)
+            yield window.heights, sorted(dict.fromkeys(found), key=by_height), rows
+        if self._hashes:
+            yield HeightRange(0, 0), [*self._hashes.ended()], {}
+
+    def opens(self) -> Iterator[str]:
+        """Yield what stays open, in words: columns that the source lacks, rows that it does not list, and hashes."""
+        if self._lacking:
+            yield f"columns that the file lacks: {', '.join(self._lacking)}"
+        if self._forked:
+            heights = HeightSet(HeightRange(at, at + 1) for at in self._forked)
+            yield f"what else differs at {heights}, where blocks differ"
+        if counts := self._unlisted.counts:
+            few = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common(SHOWN))
+            more = f", and {len(counts) - SHOWN} more kinds" if len(counts) > SHOWN else ""
+            yield f"transitions that are not listed: {few}{more}"
+        if self._hashes:
+            yield from self._hashes.opens()
+
+    def findings(self, window: Window) -> Iterator[Finding]:
+        """Yield what is wrong in a window, command by command; rows in doubt are only said to be."""
         yield from window.wrong
-        forked: set[int] = set()
+        second = self._rows_of_second and self._rows_of_second.read(window.heights, window.tables)
         for command in sorted(window.tables, key=lambda name: FIRST.get(name, 2)):
             found = chain(self._alone(command, window), self._due(command, window))
-            if second is not None and command in second[0].tables:
-                found = chain(found, self._second(command, window, *second, forked))
-            for one in dict.fromkeys(found):
+            if second and command in second.tables:
+                found = chain(found, self._second(command, window, second))
+            for one in found:
                 if one.height is None or (command, one.height) not in window.doubts:
-                    yield window.located(self._moved(one))
+                    yield one
         for (command, height), why in window.doubts.items():
             yield Finding(height, command, "unproved", None, why)
-
-    def _moved(self, one: Finding) -> Finding:
-        """Return an unexpected row that was missing in an earlier window as misplaced; other findings as they are."""
-        if one.check == "missing" and one.expected and one.height is not None and len(self._gone) < MOST:
-            self._gone[one.expected] = one.height
-        if one.check != "unexpected" or one.height is None or (height := self._gone.get(one.found or "")) is None:
-            return one
-        return one._replace(check="misplaced", expected=f"{one.found} at height {height}", found="at this height")
 
     def _alone(self, command: str, window: Window) -> Iterator[Finding]:
         """Yield what is wrong in a table by itself."""
@@ -127,8 +135,8 @@ class Check:
             for name, column in _IDS.items():
                 yield from rules.checksums(command, window.due[name].select(["height", column]), self._told)
             yield from rules.numbered(command, window.due["listed"])
-        elif command == "transactions" and command in window.derived and not explained:
-            yield from rules.numbered(command, table)
+        elif command == "transactions" and not explained and {"height", "index"} <= {*table.column_names}:
+            yield from rules.numbered(command, table.filter(compute.is_valid(table["height"])))
         if not rules.method_of(command).linked:
             return
         yield from rules.absent(command, table, window.heights)
@@ -146,15 +154,13 @@ class Check:
         if due is None or command == SOURCE.command:
             return
         if "listed" in window.due:  # nothing is known of heights whose full blocks are missing
-            known = [-1, *window.due["blocks"]["height"].to_pylist()]
-            table = table.filter(pa.array(np.isin(rules.heights_of(command, table), known)))
+            table = rules.at_heights(command, table, window.due["blocks"]["height"].to_pylist())
         if command == "blocks":  # those that are missing are known
-            here = compute.is_in(due["height"], value_set=table["height"].combine_chunks())
-            due = due.filter(here)
+            due = due.filter(rules.among(due["height"], table["height"]))
         if "fee" in due.column_names:
             place = table.schema.get_field_index("program")
             table = table.set_column(place, "program", rules.program_ids(table["program"]))
-            there = compute.is_in(due["transition_id"], value_set=table["transition_id"].combine_chunks())
+            there = rules.among(due["transition_id"], table["transition_id"])
             yield from self._lost(due, there)
             due = due.filter(there)
         for one in rules.compare(command, table, due, explained=True):
@@ -166,24 +172,17 @@ class Check:
     def _lost(self, due: Any, there: Any) -> Iterator[Finding]:
         """Yield transitions that are missing, if others of all their kinds are `there`."""
         names = ["fee", "empty", "program"]
-        lost: list[Missing] = []
-        for row in due.filter(there).select(names).group_by(names).aggregate([]).to_pylist():
-            lost += self._unlisted.listed(_kinds(row))
-        lacking = due.filter(compute.and_not(compute.invert(there), due["optional"]))
-        for row in lacking.select(["height", "transition_id", *names]).to_pylist():
-            one = Missing(row["height"], row["transition_id"], _kinds(row))
-            lost += [one] if self._unlisted.is_lost(one) else []
-        for one in lost:
-            yield Finding(one.height, "transitions", "missing", label("transitions", one.key), None)
+        listed = due.filter(there).select(names).group_by(names).aggregate([]).to_pylist()
+        missing = due.filter(compute.and_not(compute.invert(there), due["optional"]))
+        rows = missing.select(["height", "transition_id", *names]).to_pylist()
+        for row in self._unlisted.lost(map(_kinds, listed), ((_kinds(row), row) for row in rows)):
+            yield Finding(row["height"], "transitions", "missing", label("transitions", row["transition_id"]), None)
 
-    def _second(
-        self, command: str, window: Window, second: Window, chosen: frozenset[int] | None, forked: set[int]
-    ) -> Iterator[Finding]:
-        """Yield how a table differs from that of the second source, in all columns but row ids. Blocks with another
-        hash are one difference: all rows of these heights, which `forked` gets, differ."""
-        mine, linked = window.tables[command], rules.method_of(command).linked
-        whose = "witness: " if self._witness else "second source: "
-        theirs, due = second.tables[command], window.due.get(command)
+    def _second(self, command: str, window: Window, second: Window) -> Iterator[Finding]:
+        """Yield how a table differs from that of the second source, in all columns but row ids. Another block is one
+        difference: all rows of its height differ."""
+        mine, theirs, due = window.tables[command], second.tables[command], window.due.get(command)
+        whose, linked = "witness: " if self._witness else "second source: ", rules.method_of(command).linked
         if command == "ownership" and due is not None:  # whose rows name no heights
             place = compute.index_in(*(rules.keys(one, rules.identity(command)) for one in (theirs, due)))
             theirs = theirs.append_column("height", due["height"].take(place))
@@ -192,18 +191,15 @@ class Check:
         self._lacking |= dict.fromkeys(name for name in lacking if theirs[name].null_count < theirs.num_rows)
         for one in rules.doubled(command, theirs):
             yield one._replace(found=f"{whose}{one.found}")
-        if chosen is not None:
-            mine = mine.filter(pa.array(np.isin(rules.heights_of(command, mine), [-1, *chosen])))
+        if part := sum(map(len, second.compared)) < len(window.heights):
+            mine = rules.at_heights(command, mine, chain.from_iterable(range(*one.edges) for one in second.compared))
         for one in rules.compare(command, mine, theirs, explained=False):
             told = one.check == "missing" and linked  # that a block is missing
-            elsewhere = one.check == "unexpected" and one.height is None and chosen is not None  # perhaps
-            if told or elsewhere or one.height in forked:
-                if one.height in forked and not linked:
-                    self._forked.add(HeightRange(one.height, one.end or one.height + 1))
-                continue
-            if one.height is not None and linked and "block_hash=" in (one.expected or ""):
-                forked.add(one.height)
-            yield _sided(one) if self._witness else one
+            elsewhere = one.check == "unexpected" and one.height is None and part  # perhaps
+            if not (told or elsewhere or one.height in self._forked):
+                if linked and one.height is not None and "block_hash=" in (one.expected or ""):
+                    self._forked.add(one.height)
+                yield _sided(one) if self._witness else one
 
 
 def _sided(one: Finding) -> Finding:
@@ -213,7 +209,7 @@ def _sided(one: Finding) -> Finding:
     return one._replace(check="differs", expected=due, found=found)
 
 
-def _kinds(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of a transition, of which a server may list none (`Transition.kinds` of `rows/block.py`)."""
+def _kinds(row: dict[str, Any]) -> Kinds:
+    """Return the kinds of a transition."""
     few = (kind for kind, has in zip(UNLISTED, (row["fee"], row["empty"]), strict=False) if has)
     return (*few, f"of {row['program']}")

@@ -38,14 +38,9 @@ def explain(full: pa.Table) -> dict[str, pa.Table]:
     place = blocks.select(["height", "timestamp", "block_hash"]).take(at)
     inner = compute.struct_field(confirmed, "transaction")
     place = place.append_column("transaction_id", compute.struct_field(inner, "id"))
-    parts: dict[str, list[pa.Table]] = {"calls": [], "inputs": [], "outputs": [], "records": [], "transitions": []}
-    for calls, inputs, outputs in _transitions(inner, place):
-        parts["calls"].append(calls)
-        parts["inputs"].append(inputs)
-        parts["outputs"].append(outputs)
-        parts["records"].append(_records(outputs))
-        parts["transitions"].append(_listed(calls, inputs))
-    due = {name: pa.concat_tables(some) for name, some in parts.items()}
+    kinds = [(*some, _records(some[2]), _listed(*some[:2])) for some in _transitions(inner, place)]
+    names = ("calls", "inputs", "outputs", "records", "transitions")
+    due = {name: pa.concat_tables(parts) for name, *parts in zip(names, *kinds, strict=True)}
     listed = _transactions(confirmed, inner, place)
     return {
         "blocks": blocks,

@@ -13,8 +13,8 @@ from chainq.lake.files import StoredFile
 from chainq.lake.names import Entry
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
+from chainq.verify.files import UNREADABLE, Sheet, reason, windows
 from chainq.verify.findings import Finding, Window, by_height
-from chainq.verify.sheets import UNREADABLE, Sheet, reason, windows
 
 EXPLAINED = ("ownership", "records", "transitions")
 
@@ -57,10 +57,6 @@ class ExportFiles:
             return DERIVED | ({"blocks"} if StoredFile(self._store, blocks[0]).receipt.source else set())
         return DERIVED
 
-    def columns(self) -> dict[str, list[str]]:
-        """Return its tables, which have all columns."""
-        return {table: [] for table in self._tables}
-
     def spans(self) -> dict[str, list[HeightRange]]:
         """Return the heights of the partitions of each table."""
         return {table: [entry.spec.heights for entry in some] for table, some in self._tables.items()}
@@ -83,13 +79,10 @@ class ExportFiles:
         for entry in entries:
             try:
                 file = StoredFile(self._store, entry)
-                derived = bool(file.receipt.source) or entry.spec.command in DERIVED
-                sheets.append(Sheet(file.parquet, entry.spec.command, entry.spec.heights, file.read, derived=derived))
+                sheets.append(Sheet(file.parquet, TABLES[entry.spec.command], entry.spec.heights, file.read))
             except UNREADABLE as error:
-                one = Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error))
-                wrong.append(located(one))
-        yield Window(HeightRange(0, 0), {}, {}, wrong=wrong)
-        yield from windows(sheets, located)
+                wrong.append(Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error)))
+        yield from windows(sheets, located, wrong)
 
     def _located(self, entry: Entry, one: Finding) -> Finding:
         """Return a finding about a partition, at all its heights unless one is known."""

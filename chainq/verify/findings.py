@@ -1,6 +1,6 @@
 """What `chainq verify` compares, window by window, and its findings, as rows that every format can write."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -39,25 +39,18 @@ class Window(NamedTuple):
     """All rows of some heights, as Arrow tables, whatever they come from.
 
     `tables`: by command. `due`: what the full blocks among them explain (`explain.explain`), empty without any.
-    `doubts`: why rows of a height may be missing, by command and height. `derived`: the tables that were read off full
-    blocks. `wrong`: findings about where the rows come from. `located`: adds the file to a finding.
+    `doubts`: why rows of a height may be missing, by command and height. `wrong`: findings about
+    where the rows come from. `located`: adds the file to a finding. `compared`: of a second source, the heights whose
+    rows it has been asked for.
     """
 
     heights: HeightRange
     tables: dict[str, Any]
     due: dict[str, Any]
     doubts: Mapping[tuple[str, int], str] = {}
-    derived: Collection[str] = ()
     wrong: Sequence[Finding] = ()
     located: Callable[[Finding], Finding] = lambda one: one
-
-
-class Step(NamedTuple):
-    """The findings in some rows, their heights, and how many rows were read, by command."""
-
-    heights: HeightRange
-    findings: list[Finding]
-    rows: Mapping[str, int]
+    compared: Sequence[HeightRange] = ()
 
 
 FINDINGS = Schema(

@@ -1,7 +1,9 @@
 """Recomputes block hashes from windows, up to an anchor: `chainq verify --hashes`."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import pyarrow as pa
 from msgspec import Raw
@@ -9,47 +11,60 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
-from chainq.hashes.chain import Anchor, Walk
 from chainq.hashes.check import HEADER
 from chainq.hashes.processes import BlockChecks
+from chainq.hashes.trees import NotAnElementError, element
 from chainq.heights.range import HeightRange
 from chainq.lake.files import StoredRows
 from chainq.process import Closing
 from chainq.rows.fields import object_of, text_or_none
 from chainq.text.humanize import counts
+from chainq.text.sanitize import quoted
 from chainq.verify import rules
 from chainq.verify.findings import Finding, Window
 
-_BLOCKS = {"blocks", "full-blocks"}
 _HASHED = {*HEADER, "block_hash", "transactions"}
 """The columns that no hash is checked without, by the last part of their path."""
+
+
+class Anchor(NamedTuple):
+    """A block hash that is trusted, and its height."""
+
+    height: int
+    hash: str
+
+
+def parse_anchor(text: str) -> Anchor:
+    """Return the anchor that `HEIGHT:HASH` names. Raises UsageError."""
+    found = re.fullmatch(r"([0-9]{1,10}):(ab1[!-@[-~]*|AB1[!-`{-~]*)", text)
+    try:
+        if found and element(found[2].lower()):
+            return Anchor(int(found[1]), found[2].lower())
+        why = "expected HEIGHT:HASH, such as 1000:ab1..."
+    except NotAnElementError:
+        why = "HASH is not the hash of a block (those of the sample chain are made up)"
+    raise UsageError(f"invalid --anchor {quoted(text)}: {why}")
 
 
 class Hashes(Closing):
     """Checks the hashes of blocks in order of height, and that they reach the anchor, if there is one.
 
-    `workers` processes check full blocks; leaving the context ends them. Raises UsageError without aleo-sdk.
+    An anchor proves blocks whose hashes were recomputed, if each contains the hash of the previous block, without a gap
+    up to the anchor. `workers` processes check full blocks; leaving the context ends them. Raises UsageError without
+    aleo-sdk.
     """
 
     def __init__(self, anchor: Anchor | None, workers: int) -> None:
         self.anchor = anchor
-        self._checks, self._walk = BlockChecks(workers), Walk(anchor)
-        self._skipped: Counter[str] = Counter()
-        self._window: Window | None = None  # the last one with blocks
+        self._anchored: bool | None = None  # whether it proves all blocks, once it is reached
+        self._checks, self._skipped = BlockChecks(workers), Counter[str]()
+        self._command = ""  # of the last blocks
+        self._next: tuple[int, str | None] | None = None  # the height and the previous hash that the next one must have
+        self._proved = True  # all blocks so far
 
     def close(self) -> None:
         """End the processes."""
         self._checks.close()
-
-    def need(self, columns: Mapping[str, Collection[str]]) -> None:
-        """Raise UsageError if no table has block hashes, or one lacks columns for them; without any, it has them all.
-        `columns`: by table."""
-        if not columns.keys() & _BLOCKS:
-            raise UsageError("--hashes needs the rows of blocks or of full-blocks, and there are none")
-        for command in columns.keys() & _BLOCKS if any(columns.values()) else ():
-            due = [column.path for column in BY_COMMAND[command].columns if column.path.split(".")[-1] in _HASHED]
-            if lacking := [name for name in due if name not in columns[command]]:
-                raise UsageError(f"--hashes needs all columns of {command}; the file lacks {', '.join(lacking)}")
 
     def findings(self, window: Window) -> Iterator[Finding]:
         """Yield what is wrong with the hashes of blocks in a window, those of full blocks first."""
@@ -64,45 +79,56 @@ class Hashes(Closing):
                     self._skipped += checked.skipped
                 yield from (window.located(Finding(height, command, *one)) for one in checked.wrong)
                 own, before = (text_or_none(object_of(row).get(name)) for name in ("block_hash", "previous_hash"))
-                reached[height] = own, before, checked.proved
+                reached[height], self._command = (own, before, checked.proved), command
         for height in sorted(reached):
-            self._window = window
-            if wrong := self._walk.take(height, *reached[height]):
-                yield self._finding(window, height, wrong)
+            yield from self._follow(height, *reached[height])
+
+    def _follow(self, height: int, own: str | None, before: str | None, proved: bool) -> Iterator[Finding]:
+        """Take the next block; yield a finding if it is the anchor's, and the anchor does not prove those before."""
+        below = self.anchor is not None and height <= self.anchor.height
+        self._proved &= not below or (proved and self._next in (None, (height, before)))
+        self._next = height + 1, own
+        if self.anchor is not None and height == self.anchor.height:
+            self._anchored = self._proved and own == self.anchor.hash
+            if not self._anchored:
+                unproved = "a block up to there was not proved, or is not linked to the one before"
+                yield self._unanchored(unproved if own == self.anchor.hash else f"block_hash={own}")
 
     def ended(self) -> Iterator[Finding]:
         """Yield a finding if the blocks do not reach the anchor. Raises IncompleteError if there were none."""
-        if self._window is None:
+        if self._next is None:
             raise IncompleteError("--hashes needs the rows of blocks or of full-blocks, and there are none")
-        if self.anchor is not None and (self._walk.next or 0) <= self.anchor.height:
-            yield self._finding(self._window, self.anchor.height, None)
+        if self.anchor is not None and self._anchored is None:
+            yield self._unanchored(None)
 
-    def _finding(self, window: Window, height: int, found: str | None) -> Finding:
-        command = "full-blocks" if "full-blocks" in window.tables else "blocks"
-        return Finding(height, command, "anchor", f"block_hash={self.anchor.hash if self.anchor else ''}", found)
+    def _unanchored(self, found: str | None) -> Finding:
+        height, expected = self.anchor or (None, "")
+        return Finding(height, self._command, "anchor", f"block_hash={expected}", found)
 
     @property
     def compared(self) -> str:
-        """With what blocks were compared, as the end of a sentence."""
-        anchored = self._walk.anchored and self.anchor
-        return " with their own hashes" + (
-            f", anchored: block {anchored.height} is {anchored.hash}" if anchored else ""
-        )
+        """With what blocks were compared, for the end of a sentence."""
+        anchor = self.anchor if self._anchored else None
+        return " and with their own hashes" + (f", anchored: block {anchor.height} is {anchor.hash}" if anchor else "")
 
     def opens(self) -> Iterable[str]:
         """Yield what stays open."""
-        if not self._walk.anchored:
+        if self.anchor is None or not self._anchored:
             yield "not anchored" + (f" at block {self.anchor.height}" if self.anchor else "")
-        elif self.anchor and self._window and (last := self._window.heights.end) > self.anchor.height + 1:
-            yield f"not anchored: {HeightRange(self.anchor.height + 1, last)}"
+        elif self._next and self._next[0] > self.anchor.height + 1:
+            yield f"not anchored: {HeightRange(self.anchor.height + 1, self._next[0])}"
         if self._skipped:
             yield f"not checked: {counts(self._skipped.most_common())}"
         yield "fields that no hash binds (docs/hashes.md)"
 
 
 def _sent_rows(command: str, table: pa.Table) -> list[Raw]:
-    """Return the rows of a table, which may lack columns, as a service sends them."""
+    """Return the rows of a table, which may lack columns, as a service sends them. Raises UsageError if it lacks what
+    hashes are made of."""
     schema = ArrowRows(BY_COMMAND[command].columns, pa).schema
+    needed = (name for name in schema.names if name.rpartition(".")[2] in _HASHED)
+    if lacking := [name for name in needed if name not in table.column_names]:
+        raise UsageError(f"--hashes needs all columns of {command}; the file lacks {', '.join(lacking)}")
     for name, kind in zip(schema.names, schema.types, strict=True):
         if name not in table.column_names:
             table = table.append_column(name, pa.nulls(table.num_rows, kind))

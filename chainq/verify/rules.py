@@ -7,7 +7,7 @@ rows, which takes eight times as long for an export that has no fault.
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import reduce
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import compute
 
+from chainq.catalog import bech32
 from chainq.catalog.methods import BY_COMMAND, Schema, height_of
 from chainq.catalog.nested import OTHER
 from chainq.catalog.tables import TABLES
@@ -24,7 +25,6 @@ from chainq.heights.range import HeightRange
 from chainq.rows.block import IDENTITY
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
-from chainq.verify.checksums import wrong_checksums
 from chainq.verify.findings import Finding, label
 
 IDS = frozenset(
@@ -35,6 +35,11 @@ OWN = ("id", "block_id")
 """Columns that hold row ids, which are each database's own."""
 _SHOWN, _FIELDS = 500, 50  # characters of a value, and fields of a row
 _PROGRAM = re.compile(r"^program ([^;\s]+);", re.MULTILINE)
+_TERMS = np.array(bech32.TERMS, dtype=np.uint32)
+_VALUES = np.full(256, 255, dtype=np.uint8)
+_VALUES[list(bech32.ALPHABET.encode())] = np.arange(32, dtype=np.uint8)
+_AT_ONCE = 8192  # texts per computation: as many as fit into the processor cache
+_PREFIX = re.compile(r"[a-z]+1")
 
 
 def method_of(command: str, *, derived: bool = False) -> Schema:
@@ -60,6 +65,16 @@ def heights_of(command: str, table: Any) -> Any:
     if not names:
         return np.full(table.num_rows, -1)
     return compute.fill_null(table[names[0]], -1).to_numpy()
+
+
+def among(column: Any, others: Any) -> Any:
+    """Return whether each value of a column is among those of another one."""
+    return compute.is_in(column, value_set=others.combine_chunks())
+
+
+def at_heights(command: str, table: Any, heights: Iterable[int]) -> Any:
+    """Return the rows of some heights, and those without a height."""
+    return table.filter(pa.array(np.isin(heights_of(command, table), [-1, *heights])))
 
 
 def program_ids(column: Any) -> Any:
@@ -135,11 +150,45 @@ def checksums(command: str, table: Any, told: set[str]) -> Iterator[Finding]:
     for name in table.column_names:
         if name.rpartition(".")[2] in IDS:
             column = table[name].combine_chunks()
-            for text, fault in wrong_checksums(compute.drop_null(compute.unique(column))):
+            for text, fault in _wrong_checksums(compute.drop_null(compute.unique(column))):
                 if text not in told:
                     told.add(text)
                     height = _located(heights_of(command, table)[compute.index(column, text).as_py()])
                     yield Finding(height, command, "checksum", None, f"{name}={text}: {fault}")
+
+
+def _wrong_checksums(texts: Any) -> Iterator[tuple[str, str]]:
+    """Yield the texts with a wrong checksum, and what is wrong. `texts`: an Arrow array of strings, each once.
+
+    A text without the start of a bech32 text is not checked.
+    """
+    for text in (texts[int(place)].as_py() for place in _suspects(texts)):
+        if _PREFIX.match(text) and (fault := bech32.fault(text)):
+            yield text, fault
+
+
+def _suspects(texts: Any) -> Any:
+    """Return the positions of texts with a wrong checksum, or with another prefix or length than the first text."""
+    prefix = _PREFIX.match(texts[0].as_py()) if len(texts) else None
+    if prefix is None:
+        return np.arange(len(texts))
+    width = len(texts[0].as_buffer())
+    alike = compute.and_(compute.equal(compute.binary_length(texts), width), compute.starts_with(texts, prefix[0]))
+    chosen = texts.filter(alike).cast(pa.binary()).cast(pa.binary(width))
+    symbols = np.frombuffer(chosen.buffers()[1], dtype=np.uint8).reshape(-1, width)[chosen.offset :][: len(chosen)]
+    head, rest = bech32.polymod(bech32.expand(prefix[0][:-1])), symbols[:, len(prefix[0]) :]
+    wrong = [_residues(_VALUES[rest[at : at + _AT_ONCE]], head) for at in range(0, len(rest), _AT_ONCE)]
+    same = alike.to_numpy(zero_copy_only=False)
+    return np.concatenate([np.flatnonzero(~same), np.flatnonzero(same)[np.concatenate(wrong)]])
+
+
+def _residues(values: Any, head: int) -> Any:
+    """Return which rows of 5-bit values do not end in a valid checksum, given the prefix (BIP 173, BIP 350)."""
+    checksum = np.full(len(values), head, dtype=np.uint32)
+    for column in np.ascontiguousarray(values.T):
+        checksum = ((checksum & np.uint32(0x1FFFFFF)) << np.uint32(5)) ^ column ^ _TERMS[checksum >> np.uint32(25)]
+    strange = values.max(axis=1, initial=0) > 31
+    return strange | ((checksum != bech32.BECH32) & (checksum != bech32.BECH32M))
 
 
 def numbered(command: str, transactions: Any) -> Iterator[Finding]:
@@ -172,12 +221,6 @@ def compare(command: str, found: Any, due: Any, *, explained: bool) -> Iterator[
     several = text in due.column_names and text in found.column_names and len(theirs.unique()) < len(theirs)
     here, there = (keys(side, (*names, text)) for side in (found, due)) if several else (mine, theirs)
     at, due_at = heights_of(command, found), heights_of(command, due)
-    none = not compute.any(compute.is_in(here, value_set=there), min_count=0).as_py()
-    if none and not explained and not method_of(command).linked and min(len(here), len(there)) > 1:  # a finding for all
-        rest = f"none of them, but {len(here):,} others: they may be of another network"
-        first, last = _located(min(due_at)), int(max(due_at)) + 1
-        yield Finding(first, command, "missing", f"{len(there):,} rows", rest, end=last if last > 0 else None)
-        return
     for row in _rows(compute.invert(compute.is_in(there, value_set=here))):
         yield Finding(_located(due_at[row]), command, "missing", label(command, theirs[row].as_py()), None)
     place = compute.index_in(here, value_set=there)

@@ -2,11 +2,10 @@
 
 Rows are read as for the command itself: proved complete, in few requests. If the proof fails, a binary search finds the
 height, and the rows of one response for that height are used unproved, so that they can be compared and the fault
-named. Reading then continues from one height on, and twice as many each time: rows that a response reads ahead may be
-at fault as well.
+named.
 """
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -35,7 +34,6 @@ from chainq.verify.findings import Window
 BLOCKS = ("blocks", "full-blocks")
 COMMANDS = (*BLOCKS, *IDENTITY)
 """The commands that can be verified."""
-WINDOW = 64  # heights of the first request of a search for a fault
 FEW = 2  # concurrent requests, except for full blocks, by far the slowest; more would only fill the memory
 LARGEST = 100_000  # row limit of a request for a single height
 
@@ -61,24 +59,20 @@ class CommandRows:
 
     def parts(self, heights: HeightRange) -> Iterator[Part]:
         """Yield the rows of some heights, in order, as parts that adjoin and cover all of the heights."""
-        at, width = heights.start, len(heights)
-        while at < heights.end:
-            part = HeightRange(at, min(at + width, heights.end))
-            try:
-                for found in self._proved(part):
-                    yield found
-                    at = found.heights.end
-                if at < part.end:
-                    yield Part(HeightRange(at, part.end), [])  # the chain ends here for this command
-                at, width = part.end, width * 2
-            except IncompleteError as error:
-                if not error.again:  # an export lacks the rows: no single height is wrong
-                    raise
-                if len(part) > 1:
-                    width = min(WINDOW, max(1, (part.end - at) // 2))
-                    continue
-                yield self.single(at, error.message)
-                at, width = at + 1, 1
+        rest = heights
+        try:
+            for found in self._proved(heights):
+                yield found
+                rest = HeightRange(found.heights.end, heights.end)
+            if len(rest):
+                yield Part(rest, [])  # the chain ends here for this command
+        except IncompleteError as error:
+            if not error.again:  # an export lacks the rows: no single height is wrong
+                raise
+            if len(rest) == 1:
+                yield self.single(rest.start, error.message)
+            else:
+                yield from chain.from_iterable(map(self.parts, rest.halves()))
 
     def single(self, height: int, doubt: str = "") -> Part:
         """Return the rows of one height from one response, in doubt only if a page follows.
@@ -95,7 +89,7 @@ class CommandRows:
         return [row for batch in self._service.fetch_one_page(query, heights) for row in batch.rows]
 
     def _proved(self, part: HeightRange) -> Iterator[Part]:
-        query = Query(self._method, verify=False)
+        query = Query(self._method)
         for batch in self._service.fetch_range(query, part, self._asked):
             if batch.heights is not None:
                 heights = (integer_of(self._height(row)[0]) if self._height else None for row in batch.rows)
@@ -103,26 +97,30 @@ class CommandRows:
 
 
 class ServiceRows:
-    """The rows of several commands of a service at some heights, in step.
+    """The rows of several commands of a service at some of the `heights`, in step.
 
-    `spans`: by command or table, the heights in order. `listed`: those whose lists of transactions are read, one
-    request each; None for all. `derived`: tables that are read off the full blocks.
+    `spans`: by command or table, its heights in order. `sample`: only these heights of them. `listed`: those whose
+    lists of transactions are read, one request each; None for all. `derived`: tables that are read off the full blocks.
     """
 
     def __init__(
         self,
         service: Service,
+        heights: HeightRange,
         spans: Mapping[str, Sequence[HeightRange]],
         *,
+        sample: Collection[int] | None = None,
         listed: Container[int] | None = None,
         derived: Collection[str] = (),
     ) -> None:
-        self._service, self._listed, self._derived = service, listed, derived
+        self._service, self._heights, self._sample, self._listed = service, heights, sample, listed
+        self._derived = derived
         inside = [some for name, some in spans.items() if name in derived or name == SOURCE.command]
         own = {name: some for name, some in spans.items() if name not in derived}
-        self._spans = own | ({SOURCE.command: max(inside, key=lambda some: sum(map(len, some)))} if inside else {})
-        if "transactions" in self._spans:
-            self._spans.setdefault("blocks", self._spans["transactions"])  # whose row ids a dialect may need
+        own |= {SOURCE.command: max(inside, key=lambda some: sum(map(len, some)))} if inside else {}
+        if "transactions" in own:
+            own.setdefault("blocks", own["transactions"])  # whose row ids a dialect may need
+        self._spans = {name: self._places(some, heights) for name, some in own.items()}
         self._rows = {name: CommandRows(service, name) for name in self._spans if BY_COMMAND[name].ranged}
         self._parts = {
             name: chain.from_iterable(map(rows.parts, self._spans[name])) for name, rows in self._rows.items()
@@ -132,6 +130,13 @@ class ServiceRows:
         self._doubts: dict[tuple[str, int], str] = {}
         self._made: dict[str, ArrowRows] = {}
 
+    def _places(self, spans: Iterable[HeightRange], heights: HeightRange) -> list[HeightRange]:
+        """Return those of some heights that are read, as ranges."""
+        both = [common for span in spans if len(common := span.common(heights))]
+        if self._sample is None:
+            return both
+        return [HeightRange(at, at + 1) for at in sorted(self._sample) if any(at in span for span in both)]
+
     def windows(self) -> Iterator[Window]:
         """Yield the rows of all commands, as they are read, with what full blocks explain.
 
@@ -140,28 +145,30 @@ class ServiceRows:
         pace = next(name for name in ("ownership", SOURCE.command, "blocks") if name in self._spans)
         for part in self._parts[pace]:
             self._take(pace, part)
-            window = self.read([part.heights], self._spans, pace)
+            window = self.read(part.heights, self._spans, pace)
             due = explain(window.tables[SOURCE.command]) if SOURCE.command in window.tables else {}
             if self._listed is not None and due:
-                some = pa.array([at for at in range(*part.heights.edges) if at in self._listed], pa.int64())
-                due["transactions"] = due["listed"].filter(compute.is_in(due["listed"]["height"], value_set=some))
+                some = [at for at in range(*part.heights.edges) if at in self._listed]
+                due["transactions"] = rules.at_heights("transactions", due["listed"], some)
             if pace == "ownership":
                 window.tables[pace] = self._asked_again(part.heights, window.tables[pace], due[pace])
             yield window._replace(due=due)
 
-    def read(self, places: Sequence[HeightRange], names: Collection[str], pace: str = "") -> Window:
-        """Return the rows of some commands or tables at the next heights; those of `pace` have been read."""
-        tables, heights = dict[str, pa.Table](), HeightRange(places[0].start, places[-1].end)
-        for name in sorted(self._spans, key=COMMANDS.index):
-            needed = {SOURCE.command: self._derived, "blocks": ["transactions"]}.get(name, ())
-            if not {*names} & {name, *needed}:
+    def read(self, heights: HeightRange, names: Collection[str], pace: str = "") -> Window:
+        """Return the rows of some commands or tables at the next heights, no rows if none of these are read; those
+        of `pace` have been read."""
+        tables = dict[str, pa.Table]()
+        compared = self._places([self._heights], heights)
+        for name in sorted(self._spans, key=COMMANDS.index) if compared else ():
+            places = self._places(self._spans[name], heights)
+            if name == pace or name not in ("transactions", "ownership"):
+                found = self._until(name, heights)
+            elif name not in names:
                 continue
-            if name == "transactions":
+            elif name == "transactions":
                 found = [row for place in places for row in self._lists(place, tables["blocks"])]
-            elif name == "ownership" and name != pace:
-                found = [row for place in places for part in self._rows[name].parts(place) for row in part.rows]
             else:
-                found = self._until(name, heights, single=bool(pace))
+                found = [row for place in places for part in self._rows[name].parts(place) for row in part.rows]
             tables[name] = self._table(name, [row for _, row in found])
             if name == "transactions":
                 at = pa.array([height for height, _ in found], pa.int64())
@@ -172,22 +179,16 @@ class ServiceRows:
                     one: self._table(one, [row for rows in inside for row in rows[one]]) for one in self._derived
                 }
         doubts = {place: self._doubts.pop(place) for place in [*self._doubts] if place[1] < heights.end}
-        return Window(heights, tables, {}, doubts, self._derived)
+        return Window(heights, tables, {}, doubts, compared=compared)
 
-    def _until(self, name: str, heights: HeightRange, *, single: bool) -> list[tuple[int | None, Raw]]:
-        """Return the rows of a command up to some heights; blocks that a response left out, if `single`, one by one."""
+    def _until(self, name: str, heights: HeightRange) -> list[tuple[int | None, Raw]]:
+        """Return the rows of a command at the next heights; rows before them are not compared."""
         while self._read[name] < heights.end and (part := next(self._parts[name], None)):
             self._take(name, part)
         rows = self._ahead[name]
         count = sum(height is None or height < heights.end for height, _ in rows)
         found, self._ahead[name] = rows[:count], rows[count:]
-        found = [one for one in found if one[0] is None or one[0] >= heights.start]  # others are not compared
-        if single and name in BLOCKS and len(found) < len(heights):
-            there = {height for height, _ in found}
-            lacking = (height for height in range(*heights.edges) if height not in there)
-            found += [row for height in lacking for row in self._rows[name].single(height).rows]
-            found.sort(key=lambda one: one[0] or 0)
-        return found
+        return [one for one in found if one[0] is None or one[0] >= heights.start]
 
     def _take(self, name: str, part: Part) -> None:
         self._read[name] = part.heights.end

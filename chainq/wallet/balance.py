@@ -39,7 +39,7 @@ def check_heights(start: int, end: int | None) -> None:
 class Bookkeeper(Closing):
     """Reads what view keys own and spend. A context manager, which ends its processes.
 
-    `keys`: sorted by address. `recorded` is called with the book after some blocks, and after each response before the
+    `keys`: sorted by address. `recorded` is called after some blocks, and after each response before the
     first record. Raises IncompleteError for an export that lacks tables.
     """
 
@@ -51,7 +51,7 @@ class Bookkeeper(Closing):
         *,
         warn: Callable[[str], None] = lambda _: None,
         progress: Progress = UNSEEN,
-        recorded: Callable[[Book], None] = lambda _: None,
+        recorded: Callable[[], None] = lambda: None,
     ) -> None:
         service.need("ownership", "full-blocks")
         self._service, self._warn, self._progress, self._recorded = service, warn, progress, recorded
@@ -124,7 +124,7 @@ class Bookkeeper(Closing):
             keeper.enter(seen.block, seen.records)
             self._progress.wrote(1, 0)
             if seen.last and book.next >= before + RECORDED:
-                self._recorded(book)
+                self._recorded()
                 before = book.next
-        self._recorded(book)
+        self._recorded()
         return None

@@ -86,17 +86,15 @@ class Book(msgspec.Struct):
 
         `hash_of` returns the hash of a block now, None if there is none. Raises ReorgError if no mark is left.
         """
-        forgotten = None
-        while self.marks and hash_of(self.marks[-1].height) != self.marks[-1].hash:
-            mark = self.marks.pop()
-            forgotten = forgotten or mark
-        if forgotten is None:
+        there = (hash_of(mark.height) == mark.hash for mark in reversed(self.marks))
+        gone = next((number for number, same in enumerate(there) if same), len(self.marks))
+        if not gone:
             return None
-        if not self.marks:
-            raise ReorgError(
-                f"reorg: none of the recorded blocks up to {forgotten.height} is on the chain", "start a new checkpoint"
-            )
-        last = self.marks[-1].height
+        forgotten, kept = self.marks[-1], self.marks[:-gone]
+        if not kept:  # the book stays as it is
+            what = f"reorg: none of the recorded blocks up to {forgotten.height} is on the chain"
+            raise ReorgError(what, "start a new checkpoint")
+        self.marks, last = kept, kept[-1].height
         self.next = last + 1
         self.entries = [entry for entry in self.entries if entry.height <= last]
         for entry in self.entries:

@@ -2,10 +2,12 @@
 
 The name of a record, which its commitment needs, is declared in the source text of its program. Rows of transitions
 without record inputs contain that text. The tag of a record is the Poseidon2 hash of `sk_tag`, derived from the view
-key, and the record's commitment, which is its output ID. The input that spends the record contains that tag
-(docs/protocol.md, "Records and their outputs").
+key, and the record's commitment, which is its output ID. The input that spends the record contains that tag. The
+network accepted that commitment, but not the plaintext, which a server could have altered (docs/protocol.md, "Records
+and their outputs").
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,15 +22,23 @@ from chainq.rows.block import RecordOutput
 from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
-from chainq.wallet import genuine
-from chainq.wallet.genuine import Opened
 from chainq.wallet.keys import ViewKey
+from chainq.wallet.ownership import DOMAIN
 from chainq.wallet.records import NAMED, Key, in_words, place_of, shown
 
+SENDER_HASH = "AleoPoseidon4"
+_RECORD = re.compile(r"^\s*record\s+([A-Za-z][A-Za-z0-9_]*)\s*:", re.MULTILINE)
 NEWEST = 100  # blocks to search for a program's source text if its record's block does not have it
 
 _TRANSITIONS = BY_COMMAND["transitions"]
 _SOURCE = fields.Picker(["program"])
+
+
+class Opened(NamedTuple):
+    """A decrypted record: its plaintext and its record view key, both of the SDK."""
+
+    plaintext: Any
+    record_view_key: Any
 
 
 class Record(NamedTuple):
@@ -84,7 +94,7 @@ class Examiner:
         if opened is None:
             return None
         names = self._names_of(output.program, height)
-        name = genuine.name_of(opened, output, names)
+        name = name_of(opened, output, names)
         if names and name is None:
             self.report(place_of(output), "has a plaintext that its commitment, the id of its output, does not match")
         return Record(output, owner, opened, name, genuine=name is not None or not names)
@@ -92,7 +102,7 @@ class Examiner:
     def sender_of(self, record: Record) -> str | None:
         """Return the address that made a record; None for one without; an invalid one is a finding."""
         try:
-            return genuine.sender_of(record.opened, record.output)
+            return sender_of(record.opened, record.output)
         except ValueError as error:
             self.report(place_of(record.output), str(error))
             return None
@@ -112,8 +122,9 @@ class Examiner:
     def _names_of(self, program: str, height: int | None) -> list[str]:
         """Return the names of the records of a program; none, and a warning, if no source text of it is found."""
         if program not in self._names:
-            source = genuine.native_source() if program == CREDITS else self._source(program, height)
-            self._names[program] = genuine.record_names(source)
+            # credits.aleo is part of the network: no transaction deployed it.
+            native = self._sdk.Program.credits().source if program == CREDITS else None
+            self._names[program] = _RECORD.findall(str(native) if native else self._source(program, height))
             if not self._names[program]:
                 self._warn(
                     f"the records of {excerpt(program, 80)} were not compared with their commitments: "
@@ -135,3 +146,38 @@ class Examiner:
             except ChainqError:  # without the method there is no comparison; the user is warned
                 continue
         return ""
+
+
+def sender_of(opened: Opened, output: RecordOutput) -> str | None:
+    """Return the address that made a record; None for an output without sender. Raises ValueError for an invalid one.
+
+    sender.x = sender_ciphertext - Poseidon4([domain, record view key, 1])
+    """
+    if not output.sender_ciphertext:
+        return None
+    sdk = load()
+    mask = sdk.Poseidon4.setup(SENDER_HASH).hash(
+        [sdk.Field.domain_separator(DOMAIN), opened.record_view_key, sdk.Field.one()]
+    )
+    try:
+        return str(sdk.Group.from_field(sdk.Field.from_string(output.sender_ciphertext) - mask).to_address())
+    except RuntimeError:
+        raise ValueError("its sender_ciphertext does not decrypt to an address") from None
+
+
+def name_of(opened: Opened, output: RecordOutput, names: list[str]) -> str | None:
+    """Return the one of these names with which a record's commitment equals its output ID; None if none fits.
+
+    A record of version 0 is committed to by a hash, one of version 1 by a hiding commitment, which the record view key
+    opens (`console/program/src/data/record/to_commitment.rs` of ProvableHQ/snarkVM).
+    """
+    sdk = load()
+    try:
+        program = sdk.ProgramID.from_string(output.program)
+        for name in names:
+            found = opened.plaintext.commitment(program, sdk.Identifier.from_string(name), opened.record_view_key)
+            if str(found) == output.id:
+                return name
+    except RuntimeError:  # an invalid program ID
+        return None
+    return None

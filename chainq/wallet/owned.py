@@ -23,7 +23,6 @@ from chainq.text.humanize import counted
 from chainq.wallet.book import Book, Entry
 from chainq.wallet.examine import Examiner, Record
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.network import check_network
 from chainq.wallet.records import MISTYPED, NAMED, Key, find_records, key_of, place_of
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Style, shown_plaintext
@@ -249,14 +248,11 @@ def _values(*values: tuple[Column, int | str | None]) -> dict[str, Raw]:
 
 
 class OwnedService(Service):
-    """A service whose ranges of ownership rows contain only rows that a wallet owns.
+    """A service whose ranges of ownership rows contain only rows that a wallet owns. Arguments as in `Service`."""
 
-    `network`: one of `network.NETWORKS` that the service must be on; any if None. Other arguments as in `Service`.
-    """
-
-    def __init__(self, wallet: Wallet, network: str | None, *arguments: Any, **listeners: Any) -> None:
+    def __init__(self, wallet: Wallet, *arguments: Any, **listeners: Any) -> None:
         super().__init__(*arguments, **listeners)
-        self._wallet, self._network = wallet, network
+        self._wallet = wallet
         self.need(*wallet.wanted.commands)
 
     def bounded(self, requested: Bounds) -> Bounds:
@@ -270,12 +266,9 @@ class OwnedService(Service):
     def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
         """Yield the owned rows of a height range, in height order, or for other methods all rows, as in `Service`.
 
-        The caller applies the query's `limit` to owned rows. Raises UsageError for a service on another network.
+        The caller applies the query's `limit` to owned rows.
         """
         if query.method is not _OWNERSHIP:
             return super().fetch_range(query, heights, asked)
-        if self._network and len(heights):
-            check_network(self, self._network)
-            self._network = None  # once a run
         fetch = super().fetch_range
         return self._wallet.owned(self, query, heights, self.calls.warn, fetch)

@@ -3,8 +3,7 @@
 It uses processes, because the SDK holds the interpreter's lock, so two threads are not faster than one.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ BLOCK = 256  # rows, about a fifteenth of a second for one key
 AHEAD = 8  # blocks in progress or queued per worker, so that it has work while a response is awaited
 OWN_BLOCKS = 4  # matched in this process: a short scan ends before a worker has started
 MOST_WORKERS = 256
-_NOTHING = Findings([], [])
 
 
 class Scanned(NamedTuple):
@@ -56,63 +54,38 @@ class Scanner(Closing):
         """End the processes."""
         self._workers.close()
 
-    def scan(self, batches: Iterator[Batch], *, check: Callable[[], None]) -> Iterator[Scanned]:
+    def scan(self, batches: Iterable[Batch], *, check: Callable[[], None]) -> Iterator[Scanned]:
         """Yield each batch with what is known about its rows, in order; a few blocks are in progress at any time.
 
         `check`: called after each block, ends the scan by an error, although batches that have arrived would take
         longer to match.
         Raises the errors of `batches`, after everything before them is yielded.
         """
-        waiting: deque[tuple[Batch, int]] = deque()  # each with the number of its blocks
-        results = in_order(self._size, self._jobs(batches, waiting), AHEAD * self._size)
-        parts: list[Findings] = []
-        for part in results:
+        found, keys = Findings([], []), counted(len(self._view_keys), "key")
+        for batch, start, part in in_order(self._size, self._jobs(batches), AHEAD * self._size):
             check()
-            parts.append(part)
-            batch, blocks = waiting[0]
-            self._count(part, len(batch.rows) * len(parts) // blocks)
-            if len(parts) == blocks:
-                self._compared += len(batch.rows)
-                waiting.popleft()
-                yield Scanned(batch, _joined(parts))
-                parts = []
+            found.owned.extend((start + number, key) for number, key in part.owned)
+            found.malformed.extend((start + number, why) for number, why in part.malformed)
+            self._compared += len(batch.rows[start : start + BLOCK])
+            self._found += len(part.owned)
+            self._progress.show(f"{counted(self._compared, 'row')} compared with {keys}, {self._found:,} found")
+            if start + BLOCK >= len(batch.rows):
+                yield Scanned(batch, found)
+                found = Findings([], [])
 
-    def _count(self, part: Findings, ahead: int) -> None:
-        """Show how many rows are compared, with how many keys, and how many are found; `ahead`: of the batch."""
-        self._found += len(part.owned)
-        rows, keys = counted(self._compared + ahead, "row"), counted(len(self._view_keys), "key")
-        self._progress.show(f"{rows} compared with {keys}, {self._found:,} found")
-
-    def _jobs(self, batches: Iterator[Batch], waiting: deque[tuple[Batch, int]]) -> Iterator[Callable[[], Findings]]:
+    def _jobs(self, batches: Iterable[Batch]) -> Iterator[Callable[[], tuple[Batch, int, Findings]]]:
         sent = 0
-        try:
-            for batch in batches:
-                starts = range(0, len(batch.rows), BLOCK)
-                waiting.append((batch, max(1, len(starts))))
-                if not starts:
-                    yield lambda: _NOTHING
-                for start in starts:
-                    block = b"[" + b",".join(map(bytes, batch.rows[start : start + BLOCK])) + b"]"
-                    sent += 1
-                    if self._size == 1 or sent <= OWN_BLOCKS:
-                        yield partial(self._matcher.match, block)
-                    else:
-                        yield partial(self._workers.call, Matcher.match, block)
-        except Exception as error:  # raised after the rows before it
-            yield partial(_raise, error)
+        for batch in batches:
+            for start in range(0, max(1, len(batch.rows)), BLOCK):
+                block = b"[" + b",".join(map(bytes, batch.rows[start : start + BLOCK])) + b"]"
+                sent += 1
+                yield partial(self._match, batch, start, block, self._size == 1 or sent <= OWN_BLOCKS)
+
+    def _match(self, batch: Batch, start: int, block: bytes, here: bool) -> tuple[Batch, int, Findings]:
+        """Return the findings in a block of a batch, by this process or a worker."""
+        match = self._matcher.match if here else partial(self._workers.call, Matcher.match)
+        return batch, start, match(block)
 
     @cached_property
     def _matcher(self) -> Matcher:
         return Matcher(self._view_keys)
-
-
-def _joined(parts: Sequence[Findings]) -> Findings:
-    """Return the findings of consecutive blocks as those of their batch."""
-    return Findings(
-        [(at * BLOCK + number, key) for at, part in enumerate(parts) for number, key in part.owned],
-        [(at * BLOCK + number, why) for at, part in enumerate(parts) for number, why in part.malformed],
-    )
-
-
-def _raise(error: Exception) -> Findings:
-    raise error

@@ -11,10 +11,8 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.registry import Reply
-from chainq.doctor.diagnosis import Diagnosis, diagnose
-from chainq.doctor.methods import MethodProber
-from chainq.doctor.pagination import PaginationProber
-from chainq.doctor.prober import Outcome, Prober
+from chainq.doctor.diagnosis import Diagnosis, diagnose, find_window
+from chainq.doctor.prober import MethodProber, Outcome, Prober
 from chainq.text.width import aligned
 from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from harness.examined import NOW, URL, Odd, examined, findings
@@ -112,7 +110,6 @@ SERVERS: dict[str, Callable[[], Odd]] = {
     "a missing method": lambda: renamed({"records/isOwner": "nothing"}),
     "methods, parameters and row IDs of the other dialect": lambda: Odd(change=between_the_dialects),
     "parameters of the other dialect": lambda: Odd(change=other_parameters),
-    "an ignored page size": lambda: faulty("ignore-page-size:10000"),
     "an included end": lambda: Odd(change=included_end),
 }
 """Servers by what they have."""
@@ -195,7 +192,7 @@ def test_a_window_with_many_rows_takes_linear_time() -> None:
                 return outcome
 
         with Many(ServiceOptions("http://127.0.0.1:1/")) as prober:
-            window, _, check = PaginationProber(MethodProber(prober, DIALECTS["chain"]), count).find_window()
+            window, _, check = find_window(MethodProber(prober, DIALECTS["chain"]), count)
         assert (window.busiest, len(window.rows), check.ok) == (77, count + 1, True)
 
     assert linear(steps(lambda: find(2_000)), steps(lambda: find(4_000)))

@@ -9,7 +9,7 @@ from typing import Any
 from chainq.demo.planted import SENDER, Planted
 from chainq.hashes.sdk import load
 from chainq.hashes.trees import bech32m
-from chainq.wallet.genuine import SENDER_HASH
+from chainq.wallet.examine import SENDER_HASH
 from chainq.wallet.ownership import DOMAIN, HASH
 from harness.curve import multiple
 

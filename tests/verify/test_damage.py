@@ -14,12 +14,10 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 from chainq.errors import IncompleteError, UsageError  # noqa: E402  # they need numpy
-from chainq.process.progress import UNSEEN  # noqa: E402
 from chainq.verify.check import Check  # noqa: E402
 from chainq.verify.exports import ExportFiles  # noqa: E402
-from chainq.verify.file import open_rows  # noqa: E402
+from chainq.verify.files import open_rows  # noqa: E402
 from chainq.verify.findings import Finding  # noqa: E402
-from chainq.verify.run import steps  # noqa: E402
 
 
 def damaged(data: bytes, number: int) -> Iterator[bytes]:
@@ -60,7 +58,7 @@ def findings(path: Path) -> list[Finding]:
             windows = ExportFiles(str(path.parents[2])).windows()
         else:
             windows = open_rows(path, None, None, opened).windows()
-        return [finding for step in steps(windows, Check(), UNSEEN) for finding in step.findings]
+        return [finding for _, found, _ in Check().steps(windows) for finding in found]
 
 
 def test_damage_of_an_export_is_found(part: Path) -> None:

@@ -138,16 +138,6 @@ def test_a_row_of_another_block_is_misplaced() -> None:
     assert (found.expected or "").endswith(f"at height {one}")
 
 
-def test_a_row_of_a_block_of_an_earlier_window_is_misplaced() -> None:
-    """As in one window: it is missing where it should be, and unexpected is no word for it."""
-    check, one, other = Check(), rows_of(RICH[3]), rows_of(RICH[4])
-    other["records"].append({**one["records"].pop(), "height": str(RICH[4])})
-    assert [found.check for found in findings(one, RICH[3], check)] == ["missing"]
-    (found,) = findings(other, RICH[4], check)
-    assert (found.height, found.check) == (RICH[4], "misplaced")
-    assert (found.expected or "").endswith(f"at height {RICH[3]}")
-
-
 @given(st.binary(max_size=40) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_blocks_of_any_shape_are_read(value: bytes | str) -> None:
     """What is not there, or is something else, explains nothing."""

@@ -7,7 +7,7 @@ import pytest
 
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.verify.service_rows import WINDOW, CommandRows, Part
+from chainq.verify.service_rows import CommandRows, Part
 
 
 @pytest.mark.parametrize("faults", [1, 2, 3, 8])
@@ -29,4 +29,4 @@ def test_a_fault_that_does_not_come_back_is_searched_for_where_it_came(faults: i
 
     parts = list(Rows(Mock(), "records").parts(HeightRange(0, 100_000)))
     assert [height for part in parts for height in range(part.heights.start, part.heights.end)] == list(range(100_000))
-    assert len(asked) <= 20 + faults + 1_000 // WINDOW
+    assert len(asked) <= 2 * faults + 1

@@ -97,9 +97,10 @@ def test_progress_never_goes_back_and_the_book_is_recorded(monkeypatch: pytest.M
     monkeypatch.setattr("chainq.wallet.balance.RECORDED", 25)
     seen, service = Seen(), Service(ServiceOptions(url="demo:", dialect="chain"))
     recorded: list[int] = []
-    keys, record = checked([("key", PUBLISHED.text)]), lambda book: recorded.append(book.next)
+    keys, book = checked([("key", PUBLISHED.text)]), Book(30)
+    record = lambda: recorded.append(book.next)  # noqa: E731
     with service, Bookkeeper(keys, service, 1, progress=seen, recorded=record) as keeper:
-        keeper.bring_up(Book(30), service.blocks.tip(), service.blocks.hash_of, 300)
+        keeper.bring_up(book, service.blocks.tip(), service.blocks.hash_of, 300)
     assert recorded == [262, 287, 300]
     shown = [done for _, done in seen.shown_as]
     assert shown == sorted(shown)

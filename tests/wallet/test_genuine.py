@@ -17,9 +17,7 @@ pytest.importorskip("aleo")
 
 from aleo import mainnet as sdk
 
-from chainq.wallet import genuine
-from chainq.wallet.examine import Examiner, Record
-from chainq.wallet.genuine import Opened
+from chainq.wallet.examine import Examiner, Opened, Record, name_of, sender_of
 from chainq.wallet.keys import checked
 
 SOURCE = """program two_tokens.aleo;
@@ -69,23 +67,21 @@ def test_the_sender_is_the_address_that_signed() -> None:
     """The formula agrees with the SDK's own transition."""
     _, output, opened = made()
     assert output.sender_ciphertext
-    assert genuine.sender_of(opened, output) == str(MAKER.address)
-    assert genuine.sender_of(opened, output._replace(sender_ciphertext="")) is None
+    assert sender_of(opened, output) == str(MAKER.address)
+    assert sender_of(opened, output._replace(sender_ciphertext="")) is None
     other = str(sdk.Field.from_string(output.sender_ciphertext) + sdk.Field.one())
     with pytest.raises(ValueError, match="does not decrypt"):
-        genuine.sender_of(opened, output._replace(sender_ciphertext="x"))
+        sender_of(opened, output._replace(sender_ciphertext="x"))
     with suppress(ValueError):  # half of all x-coordinates are those of a point
-        assert genuine.sender_of(opened, output._replace(sender_ciphertext=other)) != str(MAKER.address)
+        assert sender_of(opened, output._replace(sender_ciphertext=other)) != str(MAKER.address)
 
 
 def test_the_name_of_a_record_is_part_of_its_commitment() -> None:
     """Of two records with the same members, only the one that was made fits."""
     _, output, opened = made()
-    assert genuine.record_names(SOURCE) == ["silver", "gold"]
-    assert genuine.name_of(opened, output, ["silver", "gold"]) == "gold"
-    assert genuine.name_of(opened, output, ["silver"]) is None
-    assert genuine.name_of(opened, output._replace(program="credits.aleo"), ["gold"]) is None
-    assert genuine.record_names(genuine.native_source()) == ["credits"]
+    assert name_of(opened, output, ["silver", "gold"]) == "gold"
+    assert name_of(opened, output, ["silver"]) is None
+    assert name_of(opened, output._replace(program="credits.aleo"), ["gold"]) is None
 
 
 def examined(source: str | None) -> tuple[Record | None, Examiner, list[str]]:

@@ -1,37 +1,156 @@
-"""A file that chainq wrote with `-o`, as a Parquet file: rows of text are converted into a temporary one."""
+"""The rows of files, as windows of the heights of a row group.
+
+Parquet files are read as they are. The rows of other files that chainq wrote with `-o` are converted into a temporary
+one.
+"""
 
 import csv
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 from msgspec import Raw
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
-from chainq.catalog.methods import BY_COMMAND, Kind, Method
+from chainq.catalog.methods import BY_COMMAND, Kind, Schema, height_of
+from chainq.catalog.tables import SOURCE
 from chainq.errors import IncompleteError, OutputError, UsageError
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.files import METADATA_KEY
 from chainq.rows.raw_json import is_valid, members
+from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.verify import rules
-from chainq.verify.findings import FINDINGS, Finding, Window
+from chainq.verify.explain import beside, explain
+from chainq.verify.findings import Finding, Window
 from chainq.verify.service_rows import COMMANDS
-from chainq.verify.sheets import UNREADABLE, Sheet, reason, windows
 
 _AT_ONCE = 1024  # rows that are converted together
+UNREADABLE = (pa.ArrowException, OSError, UnicodeDecodeError, IncompleteError)
+"""What is raised for damage in a Parquet file."""
+Read = Callable[[int, list[str]], Any]
 Damaged = Callable[[str], None]
 Fields = dict[str, str | bytes]
 """A row by the paths of its columns: cells as text, JSON as bytes."""
+
+
+class Sheet:
+    """The rows of a method or a table in an open Parquet file. `heights`: those it should have, None for those of its
+    rows.
+
+    `damage`: why its rows cannot be read, once that is known. `names`: the columns of its table that it has. `placed`:
+    whether rows have a height. `wrong`: what is wrong with their heights. `read` returns columns of a row group. Raises
+    what UNREADABLE names.
+    """
+
+    def __init__(self, file: Any, method: Schema, heights: HeightRange | None, read: Read | None = None) -> None:
+        self.damage: str | None = None
+        self.command = command = method.command
+        self._read = read or (lambda group, names: file.read_row_group(group, columns=names, use_threads=False))
+        self._schema = ArrowRows(method.columns, pa).schema
+        self._every = list(file.schema_arrow.names)
+        self.names = [name for name in self._schema.names if name in self._every]
+        height = height_of(method) or ""
+        groups = range(file.metadata.num_row_groups)
+        self._group = np.repeat(groups, [file.metadata.row_group(group).num_rows for group in groups])
+        named = [height] if height in self.names else []
+        none = file.schema_arrow.empty_table().select(named)
+        column = pa.concat_tables([none, *(self._read(group, named) for group in groups if named)])
+        self.placed = bool(named) and not column[height].null_count == column.num_rows > 0
+        self._at = rules.heights_of(command, column) if self.placed else np.empty(0, dtype=np.int64)
+        self.wrong: list[Finding] = [*rules.order(command, column)] if self.placed else []
+        known = self._at[self._at >= 0]
+        edges = HeightRange(int(known.min()), int(known.max()) + 1) if len(known) else HeightRange(0, 0)
+        self.heights, self.rows = heights or edges, file.metadata.num_rows
+        for at in known[(known < self.heights.start) | (known >= self.heights.end)].tolist():
+            self.wrong.append(Finding(at, command, "misplaced", str(self.heights), f"height {at}"))
+        if lacking := len(self._at) - len(known):
+            found = f"{counted(lacking, 'row')} without a valid height"
+            self.wrong.append(Finding(None, command, "invalid", "a height", found))
+        self._held: dict[int, Any] = {}  # the last row group
+
+    def cuts(self) -> list[int]:
+        """Return heights that divide the rows into parts that fit into memory, as row groups do."""
+        last = np.flatnonzero(np.diff(self._group)) if self.placed else ()
+        return sorted({self.heights.start, self.heights.end, *(int(self._at[row]) + 1 for row in last)})
+
+    def read(self, heights: HeightRange) -> Any:
+        """Return the rows of some heights; all rows if they have no height. Raises what UNREADABLE names."""
+        chosen = (
+            (self._at >= heights.start) & (self._at < heights.end) if self.placed else np.ones(self.rows, dtype=bool)
+        )
+        tables = [self._schema.empty_table().select(self.names)]
+        for group in np.unique(self._group[chosen]).tolist():
+            if group not in self._held:
+                self._held = {group: self._whole(group)}
+            tables.append(self._held[group].filter(pa.array(chosen[self._group == group])))
+        return pa.concat_tables(tables).combine_chunks()
+
+    def _whole(self, group: int) -> Any:
+        """Return a row group. All columns are read, so that damage in any is noticed; pyarrow accepts texts that are
+        not UTF-8."""
+        table = self._read(group, self._every)
+        table.validate(full=True)
+        return pa.table({name: table[name].cast(self._schema.field(name).type) for name in self.names})
+
+
+def windows(
+    sheets: Sequence[Sheet], located: Callable[[Finding], Finding] = lambda one: one, wrong: Iterable[Finding] = ()
+) -> Iterator[Window]:
+    """Yield the rows of sheets of the same heights; last, those that have no height. A sheet with damage ends there.
+
+    `wrong`: what else is wrong.
+    """
+    left = [sheet for sheet in sheets if sheet.placed]
+    told = [*wrong, *(one for sheet in sheets for one in sheet.wrong)]
+    edges = {edge for sheet in left for edge in sheet.heights.edges}
+    most = max([sheet.cuts() for sheet in left], key=lambda some: len(some), default=[])
+    owned: list[Any] = []
+    for heights in (HeightRange(*pair) for pair in pairwise(sorted(edges.union(most)))):
+        window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, located, told)
+        left = [sheet for sheet in left if sheet.damage is None]
+        owned += [window.due["ownership"]] if "ownership" in window.due else []
+        yield window
+        told = []
+    others = [sheet for sheet in sheets if not sheet.placed]
+    whole = HeightRange(min(edges, default=0), max((one.heights.end for one in sheets), default=0))
+    last = _window(others, whole, located, told)
+    if others or last.wrong:
+        source = next((one for name in (SOURCE.command, "records") for one in left if one.command == name), None)
+        if owned and source and all(other.heights.common(source.heights) == other.heights for other in others):
+            due = pa.concat_tables(owned)
+            last.due["ownership"] = due.filter(compute.less(due["height"], others[0].heights.end))
+        yield last
+
+
+def _window(
+    sheets: Sequence[Sheet], heights: HeightRange, located: Callable[[Finding], Finding], wrong: list[Finding]
+) -> Window:
+    """Return the rows of sheets at some heights, with findings about damage in them."""
+    tables = {}
+    for sheet in sheets:
+        try:
+            tables[sheet.command] = sheet.read(heights)
+        except UNREADABLE as error:
+            sheet.damage = reason(error)
+            wrong.append(Finding(None, sheet.command, "invalid", "a Parquet file", sheet.damage))
+    full = tables.get(SOURCE.command)
+    return Window(heights, tables, beside(tables) if full is None else explain(full), wrong=wrong, located=located)
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of an error, or its type if it has none."""
+    return str(error).split("\n", 1)[0] or type(error).__name__
 
 
 class RowsFile:
@@ -51,10 +170,6 @@ class RowsFile:
             raise UsageError(f"comparing {command} needs the columns {', '.join(names)}")
         return {command: [self.heights]}
 
-    def columns(self) -> dict[str, list[str]]:
-        """Return the columns that it has, by its command."""
-        return {self._sheet.command: self._sheet.names}
-
     def derived(self) -> frozenset[str]:
         """Return the tables that were read off full blocks: none."""
         return frozenset()
@@ -63,8 +178,7 @@ class RowsFile:
         """Yield its rows; first, what cannot be read."""
         due, command = "a readable row, in a file as it was written", self._sheet.command
         wrong = [Finding(None, command, "invalid", due, one) for one in self._damages]
-        yield Window(self.heights, {}, {}, wrong=wrong)
-        yield from windows([self._sheet])
+        yield from windows([self._sheet], wrong=wrong)
 
     def opens(self, *, compared: bool) -> list[str]:
         """Return what stays open, in words: its row ids, and its ends. `compared`: with a service."""
@@ -97,7 +211,7 @@ def open_rows(path: Path, command: str | None, heights: HeightRange | None, open
         there = _convert(method, chain([first] if first else [], rows), copy)
     except OSError as error:
         raise OutputError(f"cannot read {path}: {error.strerror or error}") from None
-    sheet = Sheet(parquet.ParquetFile(copy), method.command, heights)
+    sheet = Sheet(parquet.ParquetFile(copy), method, heights)
     if first:
         own = {*first, *there} - ({EXTRA} if kind in (".csv", ".tsv") else set())  # which lack unknown fields
         sheet.names = [name for name in sheet.names if name in own]
@@ -117,7 +231,7 @@ def _parquet(path: Path, command: str | None, heights: HeightRange | None, opene
         found = re.fullmatch(rb"([0-9]{1,16}):([0-9]{1,16})", metadata.get(HEIGHTS_KEY.encode(), b""))
         recorded = HeightRange(int(found[1]), int(found[2])) if found and int(found[1]) < int(found[2]) else None
         method = _method_of(path, file.schema_arrow.names, command)
-        sheet = Sheet(file, method.command, heights or recorded)
+        sheet = Sheet(file, method, heights or recorded)
     except UNREADABLE as error:
         if isinstance(error, OSError) and error.errno:  # from the file system: not damage
             raise
@@ -125,7 +239,7 @@ def _parquet(path: Path, command: str | None, heights: HeightRange | None, opene
     return RowsFile(sheet, changed, ranged=bool(heights or recorded))
 
 
-def _convert(method: Method, rows: Iterator[Fields], file: Any) -> set[str]:
+def _convert(method: Schema, rows: Iterator[Fields], file: Any) -> set[str]:
     """Write rows into a Parquet file; return the columns that have values."""
     made, there = ArrowRows(method.columns, pa), set[str]()
     texts = {column.path for column in method.columns if column.kind is not Kind.DATA and column.type != "unknown"}
@@ -156,15 +270,10 @@ def _nested(row: Fields, texts: Collection[str]) -> Raw:
 def _cells(path: Path, delimiter: str, damaged: Damaged) -> Iterator[Fields]:
     """Yield the rows of a file with a header."""
     csv.field_size_limit(sys.maxsize)  # a full block is a large row
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         reader = csv.reader(file, delimiter=delimiter)
         names = next(reader, [])
         for number, row in enumerate(reader, 2):
-            try:
-                "".join(row).encode()
-            except UnicodeEncodeError:
-                damaged(f"row {number}: not UTF-8")
-                continue
             if row == names:
                 damaged(f"row {number}: the header again; another file may have been appended")
             elif len(row) != len(names):
@@ -187,20 +296,15 @@ def _lines(path: Path, array: bool, damaged: Damaged) -> Iterator[Fields]:
                 damaged(f"line {number} is not a JSON object: {excerpt(line.decode(errors='replace').strip(), 60)}")
 
 
-def _method_of(path: Path, names: Iterable[str], command: str | None) -> Method:
+def _method_of(path: Path, names: Iterable[str], command: str | None) -> Schema:
     """Return the method of most of the columns of a file; `command` selects one of several. Raises UsageError."""
     shared = {one: len({column.path for column in BY_COMMAND[one].columns} & {*names}) for one in COMMANDS}
-    most = max(shared.values())
-    best = [one for one, number in shared.items() if number == most]
-    if not names:
-        if command is None:
-            raise UsageError(f"{path} has no rows, which would show their command", "name it: --commands COMMAND")
-        return BY_COMMAND[command]
-    if not most or {*names} == {column.path for column in FINDINGS.columns}:
+    best = [one for one, number in shared.items() if number == max(shared.values())]
+    if names and best == [*COMMANDS]:
         raise UsageError(f"{path} has no column of {', '.join(COMMANDS)}")
-    theirs = f"the columns of {path} are those of {' and '.join(best)}"
-    if command is not None and command not in best:
-        raise UsageError(f"{theirs}, not of {command}")
-    if command is None and len(best) > 1:
-        raise UsageError(theirs, f"name one: --commands {best[0]}")
-    return BY_COMMAND[command or best[0]]
+    if command is None and len(best) == 1:
+        return BY_COMMAND[best[0]]
+    if command in best:
+        return BY_COMMAND[command]
+    theirs = f"the columns of {path} are those of {' and '.join(best)}" if names else f"{path} has no rows"
+    raise UsageError(theirs, f"name its command: --commands {best[0]}")
