@@ -48,21 +48,6 @@ GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by 
 GROUP_BYTES = 32 << 20  # before compression
 LOOKED_UP = {"blocks": 1 << 20, "full-blocks": 8 << 20}
 """The same for tables of which single heights are read: a block takes less than 1 MB of a file of any size."""
-SCHEMAS = {
-    "blocks": "804da8455a0a4e0a",
-    "full-blocks": "002d14ed0a8b4448",
-    "records": "4275bbecf01dcfc3",
-    "ownership": "77e663b9981e94a9",
-    "transitions": "abf9edb49a5c3047",
-    "transactions": "22a4631e19676c0a",
-    "calls": "89d422f0bb5de869",
-    "inputs": "1f77fea3ebf5ccf1",
-    "outputs": "9649e5bdacb63a86",
-    "finalize": "e1aebc6e91561802",
-    "ratifications": "e1acdc80f65acbdd",
-}
-"""By table, what the columns of its files depend on: a digest of their Arrow schema. Not computed, since pyarrow takes
-0.2 s and 40 MB, which a run with nothing to write does without."""
 _AS_NUMBERS = "header.metadata."  # strings by the published interface, numbers in its sample and on servers
 _NULL = ("status",)  # of the members of nested objects, sent as null at times (docs/protocol.md, "Values")
 _LAST = ("execution", "fee")  # of a transaction: the owner and program of a deployment, in `other`, come before them

@@ -26,8 +26,8 @@ from chainq.catalog.tables import COMMANDS, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.lake.data_set import Contents, export_command, gaps, look, shorter, span
-from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
+from chainq.lake.data_set import Contents, export_command, gaps, look, span
+from chainq.lake.names import PARTITION_COLUMN
 from chainq.lake.scan import Files, lacks, missing, view_name
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
@@ -182,7 +182,7 @@ class Database:
         found = f"the {'tables are' if self._contents is None else 'data set has'} {', '.join(map(view_name, known))}"
         if table is None:
             return UsageError(f"no table {quoted(named[1])}", found)
-        whole = span(PartitionSpec("", *files.heights.edges) for files in self._files)
+        whole = span(files.heights for files in self._files)
         writes = export_command([table], whole, self._label or "DEST")
         if self._contents and table in self._contents.known:
             return IncompleteError(f"the data set has no partition of {view_name(table)}", f"{writes} writes them")
@@ -193,14 +193,11 @@ class Database:
         heights than others or than a filter asks for, and which columns lack values."""
         read = [files for files in self._files if files.needed is not None]
         texts = [lacks(files.table, files.needed) for files in read if files.needed]
-        texts += [f"{view_name(one.table)} lacks {heights}: {why}" for one in read for heights, why in one.left.items()]
-        if whole := span(PartitionSpec("", *files.heights.edges) for files in read):
-            words = shorter({view_name(files.table): files.heights for files in read}, whole)
-            beyond = (one for one in read if one.asks_beyond)
-            uneven = [f"{'; '.join(words)}; the tables of the query span {whole}"] if words else []
-            texts += uneven or [
-                f"{view_name(one.table)}: {one.heights} only; the query asks for others" for one in beyond
-            ]
+        whole = span(files.heights for files in read)
+        for files in read:
+            if files.heights != whole or files.asks_beyond:
+                why = "the query asks for others" if files.asks_beyond else f"the tables of the query span {whole}"
+                texts.append(f"{view_name(files.table)}: {files.heights} only; {why}")
         return texts + [f"{view_name(files.table)}: {text}" for files in read for text in files.unfit.values()]
 
     def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:

@@ -22,7 +22,7 @@ from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.service import Service
 from chainq.lake import data_set
-from chainq.lake.files import SCHEMAS, VERSION, PartitionFile, Receipt
+from chainq.lake.files import VERSION, PartitionFile, Receipt
 from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.planning.exchange import Grade
 from chainq.rows.tables import table_rows
@@ -45,8 +45,7 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
     chain = Chain(tip=DEFAULT_TIP)
     origin = data_set.Origin(0, chain.block_hash(0))
     root.mkdir(parents=True, exist_ok=True)
-    schemas = {table: SCHEMAS[table] for table in tables}
-    made = data_set.DataSet(data_set.VERSION, origin, size, 0, schemas)
+    made = data_set.DataSet(data_set.VERSION, origin, size, 0, [*tables])
     (root / data_set.NAME).write_bytes(msgspec.json.encode(made))
     for start in range(0, count * size, step * size):
         heights = range(start, start + size)

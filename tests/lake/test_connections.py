@@ -20,7 +20,7 @@ def connection() -> Iterator[socket.socket]:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            with socket.create_connection(server.server_address[:2], timeout=60) as peer:
+            with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as peer:
                 yield peer
         finally:
             server.shutdown()
