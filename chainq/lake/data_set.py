@@ -1,6 +1,5 @@
 """What a data set has: `chainq.json`, which its first export writes once, and the partitions in one listing."""
 
-import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, NamedTuple
@@ -79,9 +78,7 @@ def look(store: Store) -> Contents:
     """Return what a data set has. Raises UsageError if there is none, OutputError, and IncompleteError for damage."""
     found = find(store)
     if found is None:
-        gone = "://" not in store.label and not os.path.exists(store.label)  # noqa: PTH110  # a Path raises for long names
-        reason = "that folder does not exist" if gone else f"no {NAME}"
-        raise UsageError(f"no data set in {store.label}: {reason}", "chainq export writes one")
+        raise UsageError(f"no data set in {store.label}: no {NAME}", "chainq export writes one")
     return found
 
 

@@ -292,7 +292,9 @@ class StoredRows:
     def _values(self, column: Column, array: Any) -> list[Any]:
         """Return the values of a column as msgspec encodes them, None for those that are left out."""
         null = Raw(b"null") if not self._derived and "null" in column.type else None
-        return [null if value is None else value for value in _sent(column, array)]
+        encode = _encoder(column)
+        values = (array.cast("int64") if column.kind is Kind.TIME else array).to_pylist()
+        return [null if value is None else encode(value) for value in values]
 
     def _nested(self, fields: dict[str, Any], extra: str | None) -> dict[str, Any]:
         """Return a row by the steps of its paths; what has no column comes last in its object."""
@@ -312,24 +314,15 @@ class StoredRows:
         return [*steps[:depth], ".".join(steps[depth:])]
 
 
-def _sent(column: Column, array: Any) -> list[Any]:
-    """Return the values of a column as msgspec encodes them, None for null."""
-    if column.kind is Kind.TIME:
-        values = [None if value is None else value // 1000 for value in array.cast("int64").to_pylist()]
-    else:
-        values = array.to_pylist()
+def _encoder(column: Column) -> Callable[[Any], Any]:
+    """Return what makes of a value of a column what msgspec encodes."""
     if column.path in SHAPES and column.kind is Kind.DATA:
-        return [None if value is None else Raw(_nested(SHAPES[column.path], value)) for value in values]
+        return lambda value: Raw(_nested(SHAPES[column.path], value))
     if column.type == "unknown" or column.kind is Kind.DATA:
-        return [None if value is None else Raw(_json(value)) for value in values]
-    if _is_number(column):
-        return [None if value is None else Raw(_text(value).encode()) for value in values]
-    return [None if value is None else _text(value) for value in values]
-
-
-def _is_number(column: Column) -> bool:
-    """Return whether values are sent without quotes."""
-    return column.type == "number" or column.path.startswith(_AS_NUMBERS)
+        return lambda value: Raw(_json(value))
+    text = (lambda value: str(value // 1000)) if column.kind is Kind.TIME else _text
+    without_quotes = column.type == "number" or column.path.startswith(_AS_NUMBERS)
+    return (lambda value: Raw(text(value).encode())) if without_quotes else text
 
 
 def _nested(shape: Shape, value: Any) -> bytes:

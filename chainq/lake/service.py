@@ -69,6 +69,20 @@ class RpcError(Exception):
         self.code, self.message = code, message
 
 
+class Room:
+    """How many bytes the results of a body may still have."""
+
+    def __init__(self, left: float = math.inf) -> None:
+        self.left = left
+
+    def take(self, size: int) -> None:
+        """Take bytes. Raises RpcError if none are left."""
+        self.left -= size
+        if self.left <= 0:
+            limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
+            raise RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
+
+
 class StoredService:
     """A data set as a service. Threads may share it. Raises UsageError if there is none."""
 
@@ -92,7 +106,7 @@ class StoredService:
         """
         asked = msgspec.json.decode(request.body)
         try:
-            body = self._valid_answer(asked, None) or b""
+            body = self._valid_answer(asked, Room()) or b""
         except RpcError as refused:
             body = error(_id(asked), refused.code, refused.message)
         check_size(len(body), request.most)
@@ -112,59 +126,55 @@ class StoredService:
             return error(None, PARSE, "Parse error")
         if content == []:
             return error(None, ENVELOPE, "Invalid Request")
-        parts: list[bytes] = []
-        left = MOST_BYTES
-        for one in content if isinstance(content, list) else [content]:
-            part, heavy = self._told(one, left)
-            if part is not None:
-                parts.append(part)
-                left = 0 if heavy else left - len(part)
+        room = Room(MOST_BYTES)
+        told = (self._told(one, room) for one in (content if isinstance(content, list) else [content]))
+        parts = [part for part in told if part is not None]
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
-    def _told(self, request: Any, most: int) -> tuple[bytes | None, bool]:
-        """Return the response to one decoded request, None for one without an id, and whether it is too large."""
+    def _told(self, request: Any, room: Room) -> bytes | None:
+        """Return the response to one decoded request, None for one without an id."""
         try:
-            return self._valid_answer(request, most), False
+            return self._valid_answer(request, room)
         except RpcError as refused:
-            return error(_id(request), refused.code, refused.message), refused.code == TOO_LARGE
+            return error(_id(request), refused.code, refused.message)
         except ChainqError as failure:
             # The first height, so that clients need not ask below it. Without its hint, a command for who can write to
             # the data set.
             table = failure.table if isinstance(failure, IncompleteError) else ""
             data = Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first, table=table)))
             code, message = (NO_TABLE, f"this export has no table {table}") if table else (INCOMPLETE, failure.message)
-            return error(_id(request), code, message, data), False
+            return error(_id(request), code, message, data)
 
-    def _valid_answer(self, request: Any, most: int | None) -> bytes | None:
-        """Return the response to one decoded request. `most`: the maximum size of its result in bytes. Raises RpcError,
-        and ChainqErrors of reading."""
+    def _valid_answer(self, request: Any, room: Room) -> bytes | None:
+        """Return the response to one decoded request. Raises RpcError, and ChainqErrors of reading."""
         fields = request if isinstance(request, dict) else {}
-        name = fields.get("method")
+        name: Any = fields.get("method")
+        params: Any = fields.get("params")
         valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
         if not valid or not isinstance(name, str):
             raise RpcError(ENVELOPE, "Invalid Request")
         if "id" not in fields:
             return None
-        try:
-            result = self._result(name, fields.get("params"), most)
-        except IncompleteError:  # an export may have written or replaced files since the listing
-            self.reader = self._read()
-            result = self._result(name, fields.get("params"), most)
-        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
-
-    def _result(self, name: str, params: Any, most: int | None) -> bytes:
         method = BY_NAME.get(name)
         if method is None:
             raise RpcError(UNKNOWN, "Method not found")
         if method.params and not isinstance(params, dict):
             raise RpcError(PARAMETERS, "Invalid params")
-        if most is not None and most <= 0:  # before anything is read
-            raise _too_large()
+        room.take(0)  # before anything is read
         given = {param.role: _argument(param, params) for param in method.params}
+        try:
+            result = self._result(method, given, room)
+        except IncompleteError:  # an export may have written or replaced files since the listing
+            self.reader = self._read()
+            result = self._result(method, given, room)
+        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
+
+    def _result(self, method: Method, given: dict[Role, Any], room: Room) -> bytes:
         found = self._methods[method.command](method, given)
-        if found is None:
-            return b"null"
-        rows = [bytes(row) for row in _within(found if isinstance(found, Iterator) else iter([found]), most)]
+        rows = []
+        for row in found if isinstance(found, Iterator) else [Raw(b"null") if found is None else found]:
+            room.take(len(memoryview(row)) + 1)
+            rows.append(bytes(row))
         return b"[" + b",".join(rows) + b"]" if isinstance(found, Iterator) else rows[0]
 
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
@@ -216,21 +226,6 @@ def _id(request: Any) -> Any:
     """Return the id of a request, None if it has none that a response can have."""
     found = request.get("id") if isinstance(request, dict) else None
     return None if isinstance(found, dict | list | bool) else found
-
-
-def _within(rows: Iterator[Raw], most: int | None) -> Iterator[Raw]:
-    """Yield the rows. Raises RpcError, before it reads on, if they have more than `most` bytes."""
-    for row in rows:
-        if most is not None:
-            most -= len(memoryview(row)) + 1
-            if most < 0:
-                raise _too_large()
-        yield row
-
-
-def _too_large() -> RpcError:
-    limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
-    return RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
 
 
 def error(id_: Any, code: int | str, message: str, data: Raw | None = None) -> bytes:

@@ -4,9 +4,8 @@ Rows are passed to DuckDB as Arrow. Its own access to files and the network is t
 it can neither read another file nor write one. Only a single SELECT (or EXPLAIN) is run.
 
 Values become JSON exactly as DuckDB computed them, or there is an error. Python has no infinite dates, months or
-nanoseconds, and JSON no infinite numbers. DuckDB therefore writes dates, times and intervals as text, and a number that
-is not finite becomes text, too. That is impossible inside arrays and objects, so a value there that would change causes
-an error.
+nanoseconds, and JSON no infinite numbers. DuckDB therefore writes dates, times and intervals as text. It cannot do so
+inside arrays and objects, where they cause an error. A number that is not finite becomes text, too.
 
 Rejected: DuckDB's own reader with `allowed_directories`, because it downloads an extension for object stores; all
 columns as text, because numbers would lose their type; DuckDB's `to_json`, which rounds large numbers.
@@ -15,7 +14,6 @@ columns as text, because numbers would lose their type; DuckDB's `to_json`, whic
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -41,7 +39,6 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
 _TIMES = ("DATE", "TIME", "INTERVAL")  # how the types of dates and times begin, TIMESTAMP among them
 _NESTED = ("STRUCT", "TUPLE", "MAP", "UNION")
 _TIME = re.compile(r"([0-9]{4,}-[0-9]{2}-[0-9]{2}) ([0-9:.]+)(\+00)?")
-_INFINITE = (date.max, date.min, datetime.max, datetime.min)  # Python's values for infinity
 _UTC = "SET TimeZone = 'UTC'"
 _CLOSED = (
     "SET enable_external_access = false",
@@ -135,6 +132,12 @@ class Database:
             self._connection.execute(text)
             return {name: str(kind) for name, kind, *_ in self._connection.description}
         kinds = {name: kind for name, kind, *_ in described}
+        for name, kind in kinds.items():
+            if _is_nested(kind) and re.search(r"\b(DATE|TIME|TIMESTAMP\w*|INTERVAL)\b", kind):
+                what = (
+                    f"the column {quoted(name)} of type {excerpt(kind, 80)} has times, which JSON does not hold exactly"
+                )
+                raise UsageError(what, "cast the dates, times or intervals in it to VARCHAR")
         chosen = (f"#{number}{'::varchar' * _is_time(kind)}" for number, kind in enumerate(kinds.values(), 1))
         self._connection.execute(f"from ({text}\n) select {', '.join(chosen)}")
         return kinds
@@ -206,7 +209,7 @@ class Database:
         while found := self._attempt(lambda: self._connection.fetchmany(BATCH)):
             columns = list(kinds.items())
             yield [
-                Raw(encode({name: _value(value, name, kind) for (name, kind), value in zip(columns, row, strict=True)}))
+                Raw(encode({name: _value(value, kind) for (name, kind), value in zip(columns, row, strict=True)}))
                 for row in found
             ]
 
@@ -294,33 +297,14 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     return "string", "", Kind.PLAIN
 
 
-def _value(value: Any, name: str, kind: str) -> Any:
-    """Return a value as msgspec encodes it without a change; a time as ISO 8601 writes it, one in UTC with a Z.
-
-    `name`, `kind`: of its column. Raises UsageError for a value that would change.
-    """
-    if _is_nested(kind):
-        return _inner(value, name, kind)
+def _value(value: Any, kind: str) -> Any:
+    """Return a value of a type of DuckDB as msgspec encodes it without a change; a time as ISO 8601 writes it, one in
+    UTC with a Z."""
     if isinstance(value, str):
         found = _TIME.fullmatch(value) if kind.startswith("TIMESTAMP") else None
         return f"{found[1]}T{found[2]}{'Z' if found[3] else ''}" if found else value
-    return _number(value)
-
-
-def _number(value: Any) -> Any:
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _inner(value: Any, name: str, kind: str) -> Any:
     if isinstance(value, dict):
-        return {_inner(key, name, kind): _inner(one, name, kind) for key, one in value.items()}
+        return {_value(key, ""): _value(one, "") for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_inner(one, name, kind) for one in value]
-    zone = isinstance(value, datetime) and value.tzinfo is not None
-    plain = value.replace(tzinfo=None) if zone else value
-    if isinstance(value, timedelta) or plain in _INFINITE or (isinstance(value, date | time) and "_NS" in kind):
-        raise UsageError(
-            f"the column {quoted(name)} of type {excerpt(kind, 80)} has a value that JSON cannot hold exactly",
-            "cast the dates, times or intervals in it to VARCHAR",
-        )
-    return _number(value)
+        return [_value(one, "") for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

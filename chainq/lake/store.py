@@ -28,7 +28,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from chainq.catalog.identifiers import STORES
@@ -352,25 +352,24 @@ Store = FolderStore | ObjectStore
 
 
 def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
-    """Return the store of a destination: a path, or a URL with `file:`, `s3://`, `gs://` or `az://`.
+    """Return the store of a destination: a path, or a URL with `s3://`, `gs://` or `az://`.
 
     Nothing is created or requested yet. `memory`: as in `Store`. Raises UsageError.
     """
     match = _SCHEME.match(destination)
     scheme = match[1].lower() if match else ""
-    if not destination or scheme not in ("", "file", *STORES):
+    if not destination or scheme not in ("", *STORES):
         stores = ", ".join(f"{name}://" for name in STORES)
         what = f"invalid destination {mask_url(destination)!r}"
         hint = "name a service with --url" if scheme in ("demo", "http", "https") else ""
-        raise UsageError(f"{what}: expected a folder or a URL with file: or {stores}", hint)
+        raise UsageError(f"{what}: expected a folder or a URL with {stores}", hint)
     if scheme and re.search("[?#]", destination):
         raise UsageError(f"invalid destination {mask_url(destination)}: write %3F and %23 for ? and # in a URL")
     if scheme in STORES:
         return ObjectStore(destination, memory)
-    folder = _path_of(destination) if scheme else Path(destination)
-    if os.path.isfile(folder):  # noqa: PTH113  # a Path raises for names that are too long
-        raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
-    return FolderStore(folder, memory)
+    if os.path.isfile(destination):  # noqa: PTH113  # a Path raises for names that are too long
+        raise UsageError(f"{printable(destination)} is a file: expected the folder or URL of an export")
+    return FolderStore(Path(destination), memory)
 
 
 def is_same_service(one: str, other: str) -> bool:
@@ -378,14 +377,13 @@ def is_same_service(one: str, other: str) -> bool:
 
     >>> is_same_service("http://H:80/", "http://h"), is_same_service("http://h/a", "http://h/b")
     (True, False)
-    >>> is_same_service("/chain/", "file:///chain"), is_same_service("s3://bucket/chain/", "s3://bucket/chain")
+    >>> is_same_service("/chain/", "/chain"), is_same_service("s3://bucket/chain/", "s3://bucket/chain")
     (True, True)
     """
 
     def plain(text: str) -> tuple[object, ...]:
-        scheme = _SCHEME.match(text)
-        if scheme is None or scheme[1].lower() == "file":
-            return (os.path.realpath(_path_of(text) if scheme else text),)
+        if not _SCHEME.match(text):
+            return (os.path.realpath(text),)
         parts = urlsplit(text)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
         return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query
@@ -405,11 +403,3 @@ def cause(error: Exception) -> tuple[str, str]:
         code = re.search(r"<Code>([A-Za-z]{1,60})</Code>", said)  # of S3, which has one status for many errors
         return f"HTTP {status[1].rstrip()}{f' ({code[1]})' if code else ''}", ""
     return excerpt(" ".join(said.partition("Debug source:")[0].split()), 200), ""
-
-
-def _path_of(url: str) -> Path:
-    """Return the path in a file URL (RFC 8089). Raises UsageError."""
-    parts = urlsplit(url)
-    if parts.netloc not in ("", "localhost") or not parts.path:
-        raise UsageError(f"invalid destination {url!r}: expected file:/path or file:///path")
-    return Path(unquote(parts.path))
