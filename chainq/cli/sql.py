@@ -21,12 +21,11 @@ from chainq.errors import Shortfall, UsageError
 from chainq.fetching.reading import Reading
 from chainq.heights.bounds import Bounds
 from chainq.lake.scan import view_name
-from chainq.lake.sql import Database, Result, statements
+from chainq.lake.sql import Database, statements
 from chainq.lake.store import open_store
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
 from chainq.query import Query
-from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import quoted
 
@@ -56,7 +55,15 @@ def run(given: "SqlOptions") -> None:
     with open_sink(settings.file) as sink:
         if store is None:
             _fetch(database, query or "", bounds, given, reporter)
-        _print(database.run(query or ""), sink, given, reporter)
+        columns, batches = database.run(query or "")
+        settings = _settings(columns, given)
+        writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
+        for rows in batches:
+            with signals_deferred():
+                writer.write(rows)
+                sink.keep()
+        with signals_deferred():
+            writer.close()
         for text in database.lacking():
             reporter.warn(Shortfall(text))
 
@@ -135,15 +142,3 @@ def _rows(reading: Reading, reporter: Reporter) -> Iterator[list[Raw]]:
         reading.took(batch)
         yield batch.rows
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
-
-
-def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
-    """Write a result in the format that is wanted."""
-    settings = _settings(result.columns, given)
-    writer = settings.make(sink, settings.spec._replace(selected=True, warn=reporter.warn))
-    for rows in result.batches:
-        with signals_deferred():
-            writer.write(rows)
-            sink.keep()
-    with signals_deferred():
-        writer.close()

@@ -160,14 +160,9 @@ def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRan
     >>> [str(gap) for gap in gaps(specs, HeightRange(5, 40))]
     ['heights 5-9', 'heights 20-29', 'heights 35-39']
     """
-    found, at = [], heights.start
-    for spec in sorted(whole):
-        if at < min(spec.start, heights.end):
-            found.append(HeightRange(at, min(spec.start, heights.end)))
-        at = max(at, spec.end)
-    if at < heights.end:
-        found.append(HeightRange(at, heights.end))
-    return found
+    inside = ((max(spec.start, heights.start), min(spec.end, heights.end)) for spec in sorted(whole))
+    edges = [heights.start, *(edge for part in inside if part[0] < part[1] for edge in part), heights.end]
+    return [HeightRange(*gap) for gap in zip(edges[::2], edges[1::2], strict=True) if gap[0] < gap[1]]
 
 
 def span(parts: Iterable[HeightRange]) -> HeightRange | None:

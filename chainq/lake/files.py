@@ -34,7 +34,7 @@ from chainq.formats.parquet import SealedFile
 from chainq.formats.parquet_footer import footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import export_command
-from chainq.lake.names import UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest
+from chainq.lake.names import UNFIT, Count, Dialect, Entry, Table, damaged, digest
 from chainq.lake.store import Store
 from chainq.planning.exchange import Grade
 from chainq.rows.raw_json import is_valid, members
@@ -42,7 +42,6 @@ from chainq.text.humanize import in_bytes
 from chainq.text.sanitize import excerpt
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
-VERSION = 2  # of the receipt's fields
 OPENED = 8  # files that a run has open at a time
 GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by their statistics
 GROUP_BYTES = 32 << 20  # before compression
@@ -59,26 +58,20 @@ _TAIL, _FOOTER = 64 << 10, 64 << 20  # bytes of the end of a file that are read 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The contents of a partition, and how it was proved complete, in the metadata of its file.
 
-    `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
-    `previous_hash`: of the block before. `sha256`: of its rows in order as `--jsonl` prints them. `proof`: how many
-    chunks were proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other
-    tables too. `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was extracted
-    from, if different (`lake/plan.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty
-    if they were not; `unhashed`: what could not be checked, counted.
+    `name`: that of the file. `first_hash`, `last_hash`: of its first and last block; `previous_hash`: of the block
+    before. `sha256`: of its rows in order as `--jsonl` prints them. `proof`: how many chunks were proved in which way
+    (docs/completeness.md). `calls`: requests of its read, which may have filled other tables too. `version`: of chainq.
+    `source`: the command whose rows it was extracted from, if different (`lake/plan.py`). `hashes`: what block hashes
+    were recomputed from, `summary` or `full`, empty if they were not; `unhashed`: what could not be checked, counted.
     """
 
-    receipt: int
-    command: Table
-    start: Height
-    end: End
-    rows: Count
+    name: str
     first_hash: str
     last_hash: str
     previous_hash: str
     sha256: str
     proof: dict[Grade, Count]
     calls: Count
-    tip: Height
     dialect: Dialect
     version: str
     source: Table | Literal[""] = ""
@@ -86,16 +79,17 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     unhashed: dict[str, Count] = {}
 
     @property
-    def facts(self) -> tuple[object, ...]:
+    def facts(self) -> tuple[str, str, str]:
         """What the name of the file says, too."""
-        heights = (self.command, self.start, self.end)
-        return (heights, self.tip, self.rows, digest(self.previous_hash), digest(self.last_hash))
+        return self.name, digest(self.previous_hash), digest(self.last_hash)
 
 
 class PartitionFile:
     """A Parquet file in progress.
 
-    `out`: writes bytes. `warn` is called with warnings for readers of the file, except about paths that are `unlisted`.
+    `out`: writes bytes. `sha256`: the hash of the rows so far, as jsonl. `warn` is called with warnings for readers of
+    the file, except about paths that are `unlisted`.
+
     Raises UsageError without pyarrow.
     """
 
@@ -110,19 +104,14 @@ class PartitionFile:
         # With checksums of pages readers notice bits that changed.
         options = {"write_page_checksum": True, "sorting_columns": sorting}
         self._file = SealedFile(rows, out, (GROUP_ROWS, most), **options)
-        self._hash = hashlib.sha256()
+        self.sha256 = hashlib.sha256()
         self.rows = 0
-
-    @property
-    def sha256(self) -> str:
-        """Return the SHA-256 of the rows so far, as jsonl."""
-        return self._hash.hexdigest()
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Add rows."""
         for row in rows:
-            self._hash.update(row)
-            self._hash.update(b"\n")
+            self.sha256.update(row)
+            self.sha256.update(b"\n")
         self.rows += len(rows)
         self._file.write(rows)
 
@@ -155,7 +144,7 @@ class StoredFile:
             if not self.parquet.schema_arrow.equals(schema_of(entry.spec.command)):  # that of `found` would keep it
                 raise self.damaged(f"its columns are not those of {entry.spec.command}")
             self.receipt = msgspec.json.decode((found.metadata or {}).get(METADATA_KEY.encode(), b""), type=Receipt)
-            if self.receipt.facts != entry[:5]:
+            if self.receipt.facts != (entry.name, entry.previous, entry.last):
                 raise self.damaged("its receipt does not say what its name says")
 
     def damaged(self, why: str, hint: str = "") -> IncompleteError:

@@ -14,7 +14,7 @@ columns as text, because numbers would lose their type; DuckDB's `to_json`, whic
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -47,13 +47,6 @@ _CLOSED = (
     "SET lock_configuration = true",
 )
 _LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
-
-
-class Result(NamedTuple):
-    """The columns of a result, and its rows in batches, as JSON objects whose keys are the names of the columns."""
-
-    columns: tuple[Column, ...]
-    batches: Iterator[list[Raw]]
 
 
 class Database:
@@ -114,14 +107,17 @@ class Database:
         """Add a view of some columns of an Arrow table or data set."""
         self._interruptible(lambda: self._connection.from_arrow(rows).project(columns).create_view(view_name(table)))
 
-    def run(self, query: str) -> Result:
-        """Run one SELECT. Raises UsageError for anything else, IncompleteError and UsageError if it fails."""
+    def run(self, query: str) -> tuple[tuple[Column, ...], Iterator[list[Raw]]]:
+        """Run one SELECT; return its columns, and its rows in batches, as JSON objects whose keys are their names.
+
+        Raises UsageError for anything else, IncompleteError and UsageError if it fails.
+        """
         kinds = self._attempt(lambda: self._execute(query))
         columns = tuple(
             Column(Key(name) if re.search(r"[.\[]", name) else name, *_kind(kind), brief=place)
             for place, (name, kind) in enumerate(kinds.items(), 1)
         )
-        return Result(columns, self._rows(kinds))
+        return columns, self._rows(kinds)
 
     def _execute(self, query: str) -> dict[str, str]:
         """Begin one SELECT; return the types of its columns, by distinct names."""

@@ -25,7 +25,6 @@ from chainq.fetching.reading import Note
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.lake import files as partition_files
 from chainq.lake.files import PartitionFile, Receipt
 from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.lake.plan import Task, read_method
@@ -149,19 +148,15 @@ class Worker(Closing):
             (first, last, previous), known, proofs = self._fetch(task, method, files, int(hashed))
             entries = []
             for table, file in files.items():
+                entry = Entry(spec._replace(command=table), tip, file.rows, digest(previous), digest(last))
                 receipt = Receipt(
-                    receipt=partition_files.VERSION,
-                    command=table,
-                    start=spec.start,
-                    end=spec.end,
-                    rows=file.rows,
+                    name=entry.name,
                     first_hash=first,
                     last_hash=last,
                     previous_hash=previous,
-                    sha256=file.sha256,
+                    sha256=file.sha256.hexdigest(),
                     proof=dict(proofs),
                     calls=self._calls - calls,
-                    tip=tip,
                     dialect=service.dialect.name,
                     version=__version__,
                     source="" if method.command == table else method.command,
@@ -169,7 +164,6 @@ class Worker(Closing):
                     unhashed=dict(service.unhashed),
                 )
                 file.finish(receipt)
-                entry = Entry(spec._replace(command=table), tip, file.rows, digest(previous), digest(last))
                 entries.append(entry._replace(size=uploads[table].publish(entry.name)))
         believed = tuple(service.believed.get(method.name, ()))
         return Done(spec, tuple(entries), self._calls - calls, known, believed, dict(service.unhashed))
