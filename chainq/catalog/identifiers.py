@@ -105,13 +105,13 @@ CHECKS = {
 
 
 def is_data_set(text: str) -> bool:
-    """Return whether a URL is that of a data set: a folder that exists, a `file:` URL, or one of the schemes STORES.
+    """Return whether a URL is that of a data set: a folder that exists, or one of the schemes STORES.
 
-    >>> [is_data_set(url) for url in ("s3://bucket/chain", "file:///chain", "http://host", "demo:")]
-    [True, True, False, False]
+    >>> [is_data_set(url) for url in ("s3://bucket/chain", "http://host", "demo:")]
+    [True, False, False]
     """
     scheme, colon, _ = text.partition(":")
-    if colon and scheme.lower() in (*STORES, "file"):
+    if colon and scheme.lower() in STORES:
         return True
     return "://" not in text and text != "demo:" and os.path.isdir(text)  # noqa: PTH112  # a Path takes longer to load
 

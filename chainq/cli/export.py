@@ -64,7 +64,7 @@ def run(given: ExportCommand) -> None:
     with connect.open_service(options, reporter, progress.open) as service:
         export = Export(service, store, query, reporter.warn)
         if given.dry_run:
-            _list(export, query, reporter)
+            _list(export, reporter)
             return
         reporter.draw()
         try:
@@ -133,7 +133,7 @@ def _check_installed(given: ExportCommand) -> None:
             raise missing_package(f"this export needs the package {module}", extra)
 
 
-def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
+def _list(export: Export, reporter: Reporter) -> None:
     """Print the partitions to write, as a table on a terminal, and how many they are."""
     settings = output.settings(_LISTED, OutputOptions())
     plan = export.plan()
@@ -143,18 +143,7 @@ def _list(export: Export, query: ExportQuery, reporter: Reporter) -> None:
         writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
         writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
         writer.close()
-    kept = len(plan.kept) if plan else 0
-    why = _without_range(plan) if plan and query.unbounded else ""
-    reporter.note(f"{counted(len(found), 'partition')} to write, {kept:,} complete{why}")
-
-
-def _without_range(plan: ExportPlan) -> str:
-    """Return which heights a plan without a range has, and how to get those below; empty if it has nothing to do."""
-    start = plan.heights.start
-    if not plan.todo or not (plan.new or start):
-        return ""
-    how = "is all that the source has" if plan.new else f"continues at height {start}; pass 0: for the whole chain"
-    return f"; no range was given, so it {how}"
+    reporter.note(f"{counted(len(found), 'partition')} to write, {len(plan.kept) if plan else 0:,} complete")
 
 
 class Progress(Listener):
@@ -180,11 +169,11 @@ class Progress(Listener):
         return Service(options, report=count, **listeners)
 
     def begin(self, plan: ExportPlan) -> None:
-        """Start the bar; if nobody gave the heights, say how much is to be done, and why."""
+        """Start the bar; if nobody gave the heights, say how much is to be done."""
         if plan.todo and self._query.unbounded:
             heights = HeightSet(todo.spec.heights for todo in plan.todo)
-            what = f"{counted(len(plan.todo), 'partition')} of {heights} to write"
-            self._reporter.note(f"{what}, {len(plan.kept):,} complete{_without_range(plan)}")
+            todo = counted(len(plan.todo), "partition")
+            self._reporter.note(f"{todo} of {heights} to write, {len(plan.kept):,} complete")
         self._partitions = len(plan.todo)
         reads = heights_of(len({task.spec.command for task in plan.tasks}))
         self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)

@@ -45,12 +45,13 @@ def run(given: ServeOptions) -> None:
 
 def _serve_lake(given: ServeOptions, destination: str) -> None:
     """Serve a data set until a signal ends it. Raises UsageError."""
-    from chainq.lake.service import StoredService, serve
+    from chainq.lake.service import Server, StoredService
 
     given.exclude("lake", *ServeOptions.__annotations__.keys() - {"lake", "host", "port", "verbose"})
     service = StoredService(destination)
-    with _listening(given) as ready:
-        serve(service, given.host, given.port, ready, verbose=given.verbose)
+    with _listening(given) as ready, Server(service, given.host, given.port, verbose=given.verbose) as server:
+        ready(server.server_address[1])
+        server.serve_forever()
 
 
 @contextmanager

@@ -21,12 +21,11 @@ from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading
 from chainq.heights.bounds import Bounds
 from chainq.lake.scan import view_name
-from chainq.lake.sql import Database, Result, statements
-from chainq.lake.store import Store, open_store
+from chainq.lake.sql import Database, statements
+from chainq.lake.store import open_store
 from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
 from chainq.query import Query
-from chainq.sinks.base import Sink
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import quoted
 
@@ -36,27 +35,17 @@ if TYPE_CHECKING:
 
 def run(given: "SqlOptions") -> None:
     """Print the result of a query; without one, the views of a data set for DuckDB. Raises ChainqError."""
-    words = list(given.words or ())
-    query = _query(words)
-    heights = next((word for word in words if is_range(word)), None)
-    if heights is not None:
-        words.remove(heights)
-    _check_words(words, query)
-    bounds = read_bounds(given, heights, whole=False)
-    if words and bounds != Bounds():
-        raise UsageError("a range cannot be combined with DEST")
-    if not words and bounds == Bounds() and is_data_set(url := completed(connect.service_options(given)).url):
-        words = [url]  # without a range it is queried whole, unlike a service
-    if given.partial and not words:
-        raise UsageError("--partial needs DEST")
+    destination, bounds, query = _arguments(given)
     # Checked before anything is fetched. The columns are known only after the query; with heights no format is refused.
     settings = _settings((Column("height", "number"),), given)
-    if query is None and settings.file is not None:
-        raise UsageError("-o needs a query")
     reporter = Reporter(given)
-    store = open_store(words[0], connect.service_options(given).max_memory) if words else None
-    if query is None:
-        _print_views(store, given, reporter)
+    store = open_store(destination, connect.service_options(given).max_memory) if destination else None
+    if store is not None and query is None:
+        if settings.file is not None:
+            raise UsageError("-o needs a query")
+        made = statements(store, reporter.warn, partial=given.partial)
+        with open_sink(None) as sink:
+            sink.write(made.encode())
         return
     gc.enable()
     database = Database()
@@ -64,43 +53,47 @@ def run(given: "SqlOptions") -> None:
         database.add_data_set(store, partial=given.partial)
     with open_sink(settings.file) as sink:
         if store is None:
-            _fetch(database, query, bounds, given, reporter)
-        _print(database.run(query), sink, given, reporter)
+            _fetch(database, query or "", bounds, given, reporter)
+        columns, batches = database.run(query or "")
+        settings = _settings(columns, given)
+        writer = settings.begin(reporter, sink, selected=True)
+        for rows in batches:
+            with signals_deferred():
+                writer.write(rows)
+                sink.keep()
+        with signals_deferred():
+            writer.close()
         for text in database.lacking():
             reporter.warn(Shortfall(text))
 
 
-def _print_views(store: Store | None, given: "SqlOptions", reporter: Reporter) -> None:
-    """Print the views of a data set as statements for DuckDB. Raises UsageError without one, and IncompleteError."""
-    if store is None:
-        where = "" if stdin.is_terminal() else " on standard input"
-        raise UsageError(f"no query{where}: expected one SELECT in quotes")
-    made = statements(store, reporter.warn, partial=given.partial)
-    with open_sink(None) as sink:
-        sink.write(made.encode())
-
-
-def _check_words(words: list[str], query: str | None) -> None:
-    """Raise UsageError unless `words`, the arguments before the query, and the query are what they must be."""
+def _arguments(given: "SqlOptions") -> tuple[str, Bounds, str | None]:
+    """Return the data set, empty for a service, the bounds of what is fetched of that, and the query, which only a data
+    set may be without. Raises UsageError."""
+    words = list(given.words or ())
+    taken = len(words) > 1 or words == ["-"] or (len(words) == 1 and _looks_like_query(words[0]))
+    query = words.pop() if taken else None
+    piped = query == "-" or (query is None and sys.stdin is not None and not stdin.is_terminal())
+    if piped:
+        query = stdin.everything().strip() or None
+    heights = next((word for word in words if is_range(word)), None)
+    if heights is not None:
+        words.remove(heights)
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
-    if query is None and words and not is_data_set(words[0]):
-        raise UsageError(f"{quoted(words[0])} is not a query: expected one SELECT in quotes")
-    if query is not None and not _looks_like_query(query):
-        raise UsageError(f"{quoted(query)} is not a query: expected one SELECT in quotes")
-
-
-def _query(words: list[str]) -> str | None:
-    """Take the query off the arguments, or read it from standard input; None if there is none. Raises UsageError."""
-    piped = words[-1:] == ["-"]
-    if piped or len(words) > 1 or (words and _looks_like_query(words[0])):
-        query = words.pop()
-        if not piped:
-            return query
-    typed = stdin.everything().strip() if piped or (sys.stdin and not stdin.is_terminal()) else ""
-    if piped and not typed:
-        raise UsageError("no query on standard input: expected one SELECT in quotes")
-    return typed or None
+    wrong = [word for word in words if not is_data_set(word)] if query is None else [query]
+    if wrong and not (query is not None and _looks_like_query(query)):
+        raise UsageError(f"{quoted(wrong[0])} is not a query: expected one SELECT in quotes")
+    bounds = read_bounds(given, heights, whole=False)
+    if words and bounds != Bounds():
+        raise UsageError("a range cannot be combined with DEST")
+    if not words and bounds == Bounds() and is_data_set(url := completed(connect.service_options(given)).url):
+        words = [url]  # without a range it is queried whole, unlike a service
+    if given.partial and not words:
+        raise UsageError("--partial needs DEST")
+    if query is None and (taken or not words):
+        raise UsageError(f"no query{' on standard input' * piped}: expected one SELECT in quotes")
+    return words[0] if words else "", bounds, query
 
 
 def _settings(columns: tuple[Column, ...], given: "SqlOptions") -> output.OutputSettings:
@@ -148,15 +141,3 @@ def _rows(reading: Reading, reporter: Reporter) -> Iterator[list[Raw]]:
         reading.took(batch)
         yield batch.rows
         reporter.wrote(len(batch.heights or ()), len(batch.rows))
-
-
-def _print(result: Result, sink: Sink, given: "SqlOptions", reporter: Reporter) -> None:
-    """Write a result in the format that is wanted."""
-    settings = _settings(result.columns, given)
-    writer = settings.begin(reporter, sink, selected=True)
-    for rows in result.batches:
-        with signals_deferred():
-            writer.write(rows)
-            sink.keep()
-    with signals_deferred():
-        writer.close()

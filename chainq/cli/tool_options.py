@@ -247,7 +247,7 @@ class SqlOptions(
         "Heights, or folder or URL of an export, and one SELECT in quotes, or - to read it from stdin.",
         None,
     )
-    partial: bool = switch("Query an export although heights are missing or damaged.", common=True)
+    partial: bool = switch("Query an export although heights are missing.", common=True)
 
 
 class RpcOptions(options.ServiceFlags, options.RequestOptions, command="rpc"):

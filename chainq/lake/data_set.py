@@ -1,6 +1,5 @@
 """What a data set has: `chainq.json`, which its first export writes once, and the partitions in one listing."""
 
-import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, NamedTuple
@@ -26,7 +25,8 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 
 NAME = "chainq.json"
-VERSION = 2  # of this layout
+VERSION = 2
+"""Of this layout. It rises when the columns or types of any table change: a data set has files of one kind only."""
 PARTITION = 10_000  # heights
 
 
@@ -38,14 +38,13 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The description of a data set. `partition`: heights in each. `start`: of the first export. `tables`: those of the
-    first export, each with what its columns depend on."""
+    """The description of a data set. `partition`: heights in each. `start`, `tables`: of the first export."""
 
     chainq: int
     chain: Origin
     partition: Annotated[int, msgspec.Meta(ge=1, le=HIGHEST + 1)]
     start: Height
-    tables: dict[Table, Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{1,16}\Z")]]
+    tables: list[Table]
 
 
 class Contents(NamedTuple):
@@ -65,7 +64,7 @@ class Contents(NamedTuple):
     @property
     def span(self) -> HeightRange | None:
         """The heights from the first to the last of all tables, None for no partitions."""
-        return span(entry.spec for entries in self.tables.values() for entry in entries)
+        return span(entry.spec.heights for entries in self.tables.values() for entry in entries)
 
     def heights(self, table: str) -> HeightRange:
         """Return the heights of a table that has partitions: from its first one on, or where the first export began."""
@@ -79,9 +78,7 @@ def look(store: Store) -> Contents:
     """Return what a data set has. Raises UsageError if there is none, OutputError, and IncompleteError for damage."""
     found = find(store)
     if found is None:
-        gone = "://" not in store.label and not os.path.exists(store.label)  # noqa: PTH110  # a Path raises for long names
-        reason = "that folder does not exist" if gone else f"no {NAME}"
-        raise UsageError(f"no data set in {store.label}: {reason}", "chainq export writes one")
+        raise UsageError(f"no data set in {store.label}: no {NAME}", "chainq export writes one")
     return found
 
 
@@ -137,19 +134,13 @@ def create(store: Store, made: DataSet) -> DataSet:
     return read(store) or made
 
 
-def check(store: Store, found: DataSet, partition: int | None, tables: Mapping[str, str]) -> None:
-    """Raise UsageError if an export would write files that do not match the data set. `partition`: None for its own."""
+def check_partition(store: Store, found: DataSet, partition: int | None) -> None:
+    """Raise UsageError if an export asks for other partitions than those of the data set; None for its own."""
     if partition not in (None, found.partition):
         raise UsageError(
             f"{store.label} was exported with partition {found.partition}, not {partition}",
             f"pass --partition {found.partition}, or another --to",
         )
-    for command, schema in tables.items():
-        if found.tables.get(command, schema) != schema:
-            raise UsageError(
-                f"{store.label} has {command} with other columns or types than this chainq writes",
-                "export to a new folder, or use the chainq that wrote it",
-            )
 
 
 def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
@@ -169,19 +160,14 @@ def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRan
     >>> [str(gap) for gap in gaps(specs, HeightRange(5, 40))]
     ['heights 5-9', 'heights 20-29', 'heights 35-39']
     """
-    found, at = [], heights.start
-    for spec in sorted(whole):
-        if at < min(spec.start, heights.end):
-            found.append(HeightRange(at, min(spec.start, heights.end)))
-        at = max(at, spec.end)
-    if at < heights.end:
-        found.append(HeightRange(at, heights.end))
-    return found
+    inside = ((max(spec.start, heights.start), min(spec.end, heights.end)) for spec in sorted(whole))
+    edges = [heights.start, *(edge for part in inside if part[0] < part[1] for edge in part), heights.end]
+    return [HeightRange(*gap) for gap in zip(edges[::2], edges[1::2], strict=True) if gap[0] < gap[1]]
 
 
-def span(specs: Iterable[PartitionSpec]) -> HeightRange | None:
-    """Return the heights from the first to the last of some partitions, None for no partitions."""
-    edges = [(spec.start, spec.end) for spec in specs]
+def span(parts: Iterable[HeightRange]) -> HeightRange | None:
+    """Return the heights from the first to the last of some ranges, None for no ranges."""
+    edges = [part.edges for part in parts]
     return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else None
 
 

@@ -21,7 +21,6 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange, HeightSet, end_above
 from chainq.lake import data_set, delta, plan
 from chainq.lake.data_set import Contents, DataSet, Origin
-from chainq.lake.files import SCHEMAS
 from chainq.lake.names import Entry, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
@@ -88,19 +87,18 @@ class Export:
     def plan(self) -> ExportPlan | None:
         """Return the plan; None if the range has no blocks. Writes nothing.
 
-        Raises UsageError for a command without partitions, and if the data set is of another chain, grid or schema."""
+        Raises UsageError for a command without partitions, and if the data set is of another chain or grid."""
         query, there = self._query, data_set.find(self._store)
         reads = self._reads(there)
-        schemas = {table: SCHEMAS[table] for table in reads}
         heights = self._heights(there, reads.values())
         if there is not None:
-            data_set.check(self._store, there.data_set, query.partition, schemas)
+            data_set.check_partition(self._store, there.data_set, query.partition)
             self._check_chain(there, heights)
         if not len(heights):
             return None
         if there is None:  # the partitions are those of an export that it is read from, unless given
             partition = query.partition or self._service.partition or data_set.PARTITION
-            found = DataSet(data_set.VERSION, self._origin(heights), partition, heights.start, schemas)
+            found = DataSet(data_set.VERSION, self._origin(heights), partition, heights.start, [*reads])
         else:
             found = there.data_set
         _, tables, replaced, others = there or Contents(found, {}, [], [])
@@ -220,7 +218,7 @@ class Export:
         list any more."""
         if made.new:
             found = data_set.create(self._store, made.data_set)
-            data_set.check(self._store, found, made.data_set.partition, made.data_set.tables)
+            data_set.check_partition(self._store, found, made.data_set.partition)
             data_set.check_chain(self._store, found, self._hash_at(found.chain.height))
         self._store.clean()
         self._commit(made, made.kept, adds=False)

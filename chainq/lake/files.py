@@ -33,7 +33,7 @@ from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet import SealedFile, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import export_command
-from chainq.lake.names import UNFIT, Count, Dialect, End, Entry, Height, Table, damaged, digest
+from chainq.lake.names import UNFIT, Count, Dialect, Entry, Table, damaged, digest
 from chainq.lake.store import Store
 from chainq.planning.exchange import Grade
 from chainq.rows.raw_json import is_valid, members
@@ -41,27 +41,11 @@ from chainq.text.humanize import in_bytes
 from chainq.text.sanitize import excerpt
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
-VERSION = 2  # of the receipt's fields
 OPENED = 8  # files that a run has open at a time
 GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by their statistics
 GROUP_BYTES = 32 << 20  # before compression
 LOOKED_UP = {"blocks": 1 << 20, "full-blocks": 8 << 20}
 """The same for tables of which single heights are read: a block takes less than 1 MB of a file of any size."""
-SCHEMAS = {
-    "blocks": "804da8455a0a4e0a",
-    "full-blocks": "002d14ed0a8b4448",
-    "records": "4275bbecf01dcfc3",
-    "ownership": "77e663b9981e94a9",
-    "transitions": "abf9edb49a5c3047",
-    "transactions": "e24d9d235530c66a",
-    "calls": "89d422f0bb5de869",
-    "inputs": "1f77fea3ebf5ccf1",
-    "outputs": "9649e5bdacb63a86",
-    "finalize": "e1aebc6e91561802",
-    "ratifications": "e1acdc80f65acbdd",
-}
-"""By table, what the columns of its files depend on: a digest of their Arrow schema. Not computed, since pyarrow takes
-0.2 s and 40 MB, which a run with nothing to write does without."""
 _AS_NUMBERS = "header.metadata."  # strings by the published interface, numbers in its sample and on servers
 _NULL = ("status",)  # of the members of nested objects, sent as null at times (docs/protocol.md, "Values")
 _LAST = ("execution", "fee")  # of a transaction: the owner and program of a deployment, in `other`, come before them
@@ -73,26 +57,20 @@ _TAIL, _FOOTER = 64 << 10, 64 << 20  # bytes of the end of a file that are read 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The contents of a partition, and how it was proved complete, in the metadata of its file.
 
-    `start` and `end`: its heights, the end excluded. `first_hash`, `last_hash`: of its first and last block;
-    `previous_hash`: of the block before. `sha256`: of its rows in order as `--jsonl` prints them. `proof`: how many
-    chunks were proved in which way (docs/completeness.md). `calls`: requests of its read, which may have filled other
-    tables too. `tip`: the tip height then. `version`: of chainq. `source`: the command whose rows it was extracted
-    from, if different (`lake/plan.py`). `hashes`: what block hashes were recomputed from, `summary` or `full`, empty
-    if they were not; `unhashed`: what could not be checked, counted.
+    `name`: that of the file. `first_hash`, `last_hash`: of its first and last block; `previous_hash`: of the block
+    before. `sha256`: of its rows in order as `--jsonl` prints them. `proof`: how many chunks were proved in which way
+    (docs/completeness.md). `calls`: requests of its read, which may have filled other tables too. `version`: of chainq.
+    `source`: the command whose rows it was extracted from, if different (`lake/plan.py`). `hashes`: what block hashes
+    were recomputed from, `summary` or `full`, empty if they were not; `unhashed`: what could not be checked, counted.
     """
 
-    receipt: int
-    command: Table
-    start: Height
-    end: End
-    rows: Count
+    name: str
     first_hash: str
     last_hash: str
     previous_hash: str
     sha256: str
     proof: dict[Grade, Count]
     calls: Count
-    tip: Height
     dialect: Dialect
     version: str
     source: Table | Literal[""] = ""
@@ -100,16 +78,17 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     unhashed: dict[str, Count] = {}
 
     @property
-    def facts(self) -> tuple[object, ...]:
+    def facts(self) -> tuple[str, str, str]:
         """What the name of the file says, too."""
-        heights = (self.command, self.start, self.end)
-        return (heights, self.tip, self.rows, digest(self.previous_hash), digest(self.last_hash))
+        return self.name, digest(self.previous_hash), digest(self.last_hash)
 
 
 class PartitionFile:
     """A Parquet file in progress.
 
-    `out`: writes bytes. `warn` is called with warnings for readers of the file, except about paths that are `unlisted`.
+    `out`: writes bytes. `sha256`: the hash of the rows so far, as jsonl. `warn` is called with warnings for readers of
+    the file, except about paths that are `unlisted`.
+
     Raises UsageError without pyarrow.
     """
 
@@ -124,19 +103,14 @@ class PartitionFile:
         # With checksums of pages readers notice bits that changed.
         options = {"write_page_checksum": True, "sorting_columns": sorting}
         self._file = SealedFile(rows, out, (GROUP_ROWS, most), **options)
-        self._hash = hashlib.sha256()
+        self.sha256 = hashlib.sha256()
         self.rows = 0
-
-    @property
-    def sha256(self) -> str:
-        """Return the SHA-256 of the rows so far, as jsonl."""
-        return self._hash.hexdigest()
 
     def write(self, rows: Sequence[Raw]) -> None:
         """Add rows."""
         for row in rows:
-            self._hash.update(row)
-            self._hash.update(b"\n")
+            self.sha256.update(row)
+            self.sha256.update(b"\n")
         self.rows += len(rows)
         self._file.write(rows)
 
@@ -169,7 +143,7 @@ class StoredFile:
             if not self.parquet.schema_arrow.equals(schema_of(entry.spec.command)):  # that of `found` would keep it
                 raise self.damaged(f"its columns are not those of {entry.spec.command}")
             self.receipt = msgspec.json.decode((found.metadata or {}).get(METADATA_KEY.encode(), b""), type=Receipt)
-            if self.receipt.facts != entry[:5]:
+            if self.receipt.facts != (entry.name, entry.previous, entry.last):
                 raise self.damaged("its receipt does not say what its name says")
 
     def damaged(self, why: str, hint: str = "") -> IncompleteError:
@@ -306,7 +280,9 @@ class StoredRows:
     def _values(self, column: Column, array: Any) -> list[Any]:
         """Return the values of a column as msgspec encodes them, None for those that are left out."""
         null = Raw(b"null") if not self._derived and "null" in column.type else None
-        return [null if value is None else value for value in _sent(column, array)]
+        encode = _encoder(column)
+        values = (array.cast("int64") if column.kind is Kind.TIME else array).to_pylist()
+        return [null if value is None else encode(value) for value in values]
 
     def _nested(self, fields: dict[str, Any], extra: str | None) -> dict[str, Any]:
         """Return a row by the steps of its paths; what has no column comes last in its object."""
@@ -326,24 +302,15 @@ class StoredRows:
         return [*steps[:depth], ".".join(steps[depth:])]
 
 
-def _sent(column: Column, array: Any) -> list[Any]:
-    """Return the values of a column as msgspec encodes them, None for null."""
-    if column.kind is Kind.TIME:
-        values = [None if value is None else value // 1000 for value in array.cast("int64").to_pylist()]
-    else:
-        values = array.to_pylist()
+def _encoder(column: Column) -> Callable[[Any], Any]:
+    """Return what makes of a value of a column what msgspec encodes."""
     if column.path in SHAPES and column.kind is Kind.DATA:
-        return [None if value is None else Raw(_nested(SHAPES[column.path], value)) for value in values]
+        return lambda value: Raw(_nested(SHAPES[column.path], value))
     if column.type == "unknown" or column.kind is Kind.DATA:
-        return [None if value is None else Raw(_json(value)) for value in values]
-    if _is_number(column):
-        return [None if value is None else Raw(_text(value).encode()) for value in values]
-    return [None if value is None else _text(value) for value in values]
-
-
-def _is_number(column: Column) -> bool:
-    """Return whether values are sent without quotes."""
-    return column.type == "number" or column.path.startswith(_AS_NUMBERS)
+        return lambda value: Raw(_json(value))
+    text = (lambda value: str(value // 1000)) if column.kind is Kind.TIME else _text
+    without_quotes = column.type == "number" or column.path.startswith(_AS_NUMBERS)
+    return (lambda value: Raw(text(value).encode())) if without_quotes else text
 
 
 def _nested(shape: Shape, value: Any) -> bytes:

@@ -41,8 +41,6 @@ else:
     Table = Literal[tuple(TABLES)]
     Dialect = Literal[tuple(DIALECTS)]
 Height = Annotated[int, Meta(ge=0, le=HIGHEST)]
-End = Annotated[int, Meta(ge=0, le=HIGHEST + 1)]
-"""The end of a range, excluded, or the number of its heights."""
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 """A number of rows, bytes or requests."""
 UNFIT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)

@@ -11,7 +11,6 @@ Rejected: an index of its own, which made a search of 10,000 partitions shorter 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import compress, pairwise
-from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -244,11 +243,10 @@ class Reader:
 def transaction(reader: Reader, name: str) -> Raw | None:
     """Return a transaction by its ID, None if there is none. Raises IncompleteError if heights are missing."""
     reader.need("transactions", SOURCE.command, own=True)
-    for height in _heights(reader, "transactions", "transaction_id", name):
-        for block in reader.rows(SOURCE.command, HeightRange(height, height + 1)):
-            for row in looked_up(block):
-                if text_of(object_of(object_of(row).get("transaction")).get("id")) == name:
-                    return row
+    for batch in _near(reader, "transactions", {"transaction_id": name}, SOURCE.command):
+        for row in (row for block in batch.rows for row in looked_up(block)):
+            if text_of(object_of(object_of(row).get("transaction")).get("id")) == name:
+                return row
     if reader.first:
         held = HeightRange(reader.first, reader.tip + 1)
         raise lacking(f"not found in {held} of {reader.label}", "it may be in others")
@@ -261,21 +259,8 @@ def row_of(reader: Reader, table: str, column: str, text: str) -> Raw | None:
     Raises IncompleteError if heights are missing.
     """
     reader.need(table, own=True)
-    for height in _heights(reader, table, column, text):
-        for row in reader.rows(table, HeightRange(height, height + 1)):
-            if text_of(object_of(row).get(column)) == text:
-                return row
-    return None
-
-
-def _heights(reader: Reader, table: str, column: str, text: str) -> Iterator[int]:
-    """Yield the heights of rows with a text in a column.
-
-    Raises IncompleteError after the last one if heights from the first one on are missing.
-    """
-    for _, found in reader.find(table, {column: text}):
-        yield from map(itemgetter(0), found)
-    reader.check(table, HeightRange(reader.first, max(reader.first, reader.tip + 1)))
+    rows = (row for batch in _near(reader, table, {column: text}, table) for row in batch.rows)
+    return next((row for row in rows if text_of(object_of(row).get(column)) == text), None)
 
 
 def program_transactions(
@@ -289,13 +274,29 @@ def program_transactions(
     reader.need("calls", SOURCE.command, own=True)
     whole = HeightRange(start, max(start, reader.tip + 1))
     reader.check("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
-    for _, found in reader.find("calls", {"program": program, "function": function}, reverse=newest):
-        for part in _near(sorted({height for height, _ in found}), reverse=newest):
-            for batch in reader.batches(SOURCE.command, part, reverse=newest):
-                every = (row for block in batch.rows for row in looked_up(block))
-                called = (row for row in every for _ in range(times_called(bytes(row), program, function)))
-                yield batch._replace(rows=list(called))
+    texts = {"program": program, "function": function}
+    for batch in _near(reader, "calls", texts, SOURCE.command, reverse=newest):
+        every = (row for block in batch.rows for row in looked_up(block))
+        called = (row for row in every for _ in range(times_called(bytes(row), program, function)))
+        yield batch._replace(rows=list(called))
     reader.check("calls", whole)
+
+
+def _near(
+    reader: Reader, table: str, texts: Mapping[str, str], source: str, *, reverse: bool = False
+) -> Iterator[Batch]:
+    """Yield the rows of the table `source` at, and between, the heights of rows of a table that have some texts.
+
+    Raises IncompleteError after the last one if heights from the first one on are missing.
+    """
+    for _, found in reader.find(table, texts, reverse=reverse):
+        parts: list[HeightRange] = []
+        for height in sorted(height for height, _ in found):
+            near = parts and height - parts[-1].end < _NEAR
+            parts.append(HeightRange(parts.pop().start if near else height, height + 1))
+        for part in reversed(parts) if reverse else parts:
+            yield from reader.batches(source, part, reverse=reverse)
+    reader.check(table, HeightRange(reader.first, max(reader.first, reader.tip + 1)))
 
 
 def address_transactions(
@@ -313,16 +314,3 @@ def address_transactions(
             found.sort(key=lambda row: -row[0])
         rows = [Raw(msgspec.json.encode({"transaction_id": name})) for height, name in found if height in heights]
         yield Batch(rows, heights.common(part))
-
-
-def _near(heights: Sequence[int], *, reverse: bool) -> list[HeightRange]:
-    """Return ranges with these heights, one range for heights near each other.
-
-    >>> [str(part) for part in _near([5, 8, 900], reverse=False)]
-    ['heights 5-8', 'height 900']
-    """
-    parts: list[HeightRange] = []
-    for height in heights:
-        near = parts and height - parts[-1].end < _NEAR
-        parts.append(HeightRange(parts.pop().start if near else height, height + 1))
-    return parts[::-1] if reverse else parts

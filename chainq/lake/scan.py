@@ -24,7 +24,7 @@ from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import Contents, export_command, gaps, listed
 from chainq.lake.files import OPENED, StoredFile, schema_of
-from chainq.lake.names import PARTITION_COLUMN, Entry, PartitionSpec
+from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
@@ -37,13 +37,12 @@ _HIGHEST = 2**53  # above all heights: a filter that may be true here has no upp
 
 
 class Files:
-    """The files of one table that has some. `partial`: a query that needs heights of gaps, or of damaged files, gets
-    the rest.
+    """The files of one table that has some. `partial`: a query that needs heights of gaps gets the rest.
 
     `heights`: of the table; `gaps`: those that no file has. `failure`: the error that ended a scan; DuckDB keeps only
     its text. `needed`: the gaps that a query needs; None before its first scan. `asks_beyond`: a filter asks for
-    heights outside the table. `left`: why files are left out, by their heights. `unfit`: by column of the query, in
-    words, that values of it do not fit its type and are in `extra` instead.
+    heights outside the table. `unfit`: by column of the query, in words, that values of it do not fit its type and are
+    in `extra` instead.
     """
 
     def __init__(self, table: str, contents: Contents, store: Store, *, partial: bool) -> None:
@@ -62,7 +61,6 @@ class Files:
         self.failure: ChainqError | None = None
         self.needed: list[HeightRange] | None = None
         self.asks_beyond = False
-        self.left: dict[HeightRange, str] = {}
         self.unfit: dict[str, str] = {}
 
     def view(self) -> Any:
@@ -121,29 +119,13 @@ class Files:
         """Yield the columns, and those that an expression names, of each row group in which it may be true."""
         known = {*columns, *re.findall(r"[\w.]+", str(where))}
         schema = self._arrow.schema([one for one in self._schema if one.name in known | {PARTITION_COLUMN}])
-        entries = [self._entries[spec] for spec in specs if spec in self._entries]
-        jobs = (partial(self._or_left, entry, partial(StoredFile, self._store, entry)) for entry in entries)
-        for entry, file in zip(entries, in_order(OPENED, jobs, OPENED), strict=True):
-            groups = iter(()) if file is None else self._groups(file, schema, where)
-            yield from (self._or_left(entry, partial(list, groups)) or ()) if self._partial else groups
-
-    def _or_left(self, entry: Entry, read: Callable[[], Any]) -> Any:
-        """Return what is read of a file, None for a damaged one that is left out. Raises IncompleteError."""
-        try:
-            return read()
-        except IncompleteError as error:
-            if not self._partial:
-                raise
-            self.left[entry.spec.heights] = str(error)
-            return None
-
-    def _groups(self, file: StoredFile, schema: Any, where: Any) -> Iterator[Any]:
-        """Yield the columns of a schema of each row group of a file in which an expression may be true."""
         names = schema.names[1:]
-        for number, _ in self._possible(list(file.groups()), lambda found: self._at(found[1]), where):
-            self._note_unfit(file, number, names)
-            table, rows = file.read(number, names), file.parquet.metadata.row_group(number).num_rows
-            yield self._arrow.table([self._starts(file.entry.spec.start, rows), *table.columns], schema=schema)
+        jobs = (partial(StoredFile, self._store, self._entries[spec]) for spec in specs if spec in self._entries)
+        for file in in_order(OPENED, jobs, OPENED):
+            for number, _ in self._possible(list(file.groups()), lambda found: self._at(found[1]), where):
+                self._note_unfit(file, number, names)
+                table, rows = file.read(number, names), file.parquet.metadata.row_group(number).num_rows
+                yield self._arrow.table([self._starts(file.entry.spec.start, rows), *table.columns], schema=schema)
 
     def _starts(self, start: int, rows: int) -> Any:
         """Return so many times the start of a file. `pyarrow.repeat` looks for pandas each time."""

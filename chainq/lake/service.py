@@ -1,15 +1,25 @@
 """A data set as a service: handles JSON-RPC requests as in the published interface (docs/protocol.md), for all readers.
 
-It is a transport for requests within the process of a run. `chainq serve --lake` serves it to others over HTTP, with
-starlette on uvicorn: POST to any path handles requests, and GET /healthz checks that the data set can be read.
+It is a transport for requests within the process of a run. `chainq serve --lake` serves it to others over HTTP with the
+standard library: POST to any path handles requests, and GET /healthz checks that the data set can be read.
 """
 
+import math
+import re
 import resource
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from email.message import Message
 from functools import partial
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from itertools import islice
+from operator import itemgetter
+from threading import BoundedSemaphore
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -18,7 +28,7 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_NAME, Method, Param, Role
 from chainq.catalog.tables import COMMANDS
 from chainq.defaults import MAX_MEMORY
-from chainq.errors import ChainqError, IncompleteError, needed
+from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.lake import reader
 from chainq.query import Batch
@@ -59,6 +69,20 @@ class RpcError(Exception):
         self.code, self.message = code, message
 
 
+class Room:
+    """How many bytes the results of a body may still have."""
+
+    def __init__(self, left: float = math.inf) -> None:
+        self.left = left
+
+    def take(self, size: int) -> None:
+        """Take bytes. Raises RpcError if none are left."""
+        self.left -= size
+        if self.left <= 0:
+            limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
+            raise RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
+
+
 class StoredService:
     """A data set as a service. Threads may share it. Raises UsageError if there is none."""
 
@@ -82,7 +106,7 @@ class StoredService:
         """
         asked = msgspec.json.decode(request.body)
         try:
-            body = self._valid_answer(asked, None) or b""
+            body = self._valid_answer(asked, Room()) or b""
         except RpcError as refused:
             body = error(_id(asked), refused.code, refused.message)
         check_size(len(body), request.most)
@@ -102,59 +126,55 @@ class StoredService:
             return error(None, PARSE, "Parse error")
         if content == []:
             return error(None, ENVELOPE, "Invalid Request")
-        parts: list[bytes] = []
-        left = MOST_BYTES
-        for one in content if isinstance(content, list) else [content]:
-            part, heavy = self._told(one, left)
-            if part is not None:
-                parts.append(part)
-                left = 0 if heavy else left - len(part)
+        room = Room(MOST_BYTES)
+        told = (self._told(one, room) for one in (content if isinstance(content, list) else [content]))
+        parts = [part for part in told if part is not None]
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
-    def _told(self, request: Any, most: int) -> tuple[bytes | None, bool]:
-        """Return the response to one decoded request, None for one without an id, and whether it is too large."""
+    def _told(self, request: Any, room: Room) -> bytes | None:
+        """Return the response to one decoded request, None for one without an id."""
         try:
-            return self._valid_answer(request, most), False
+            return self._valid_answer(request, room)
         except RpcError as refused:
-            return error(_id(request), refused.code, refused.message), refused.code == TOO_LARGE
+            return error(_id(request), refused.code, refused.message)
         except ChainqError as failure:
             # The first height, so that clients need not ask below it. Without its hint, a command for who can write to
             # the data set.
             table = failure.table if isinstance(failure, IncompleteError) else ""
             data = Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first, table=table)))
             code, message = (NO_TABLE, f"this export has no table {table}") if table else (INCOMPLETE, failure.message)
-            return error(_id(request), code, message, data), False
+            return error(_id(request), code, message, data)
 
-    def _valid_answer(self, request: Any, most: int | None) -> bytes | None:
-        """Return the response to one decoded request. `most`: the maximum size of its result in bytes. Raises RpcError,
-        and ChainqErrors of reading."""
+    def _valid_answer(self, request: Any, room: Room) -> bytes | None:
+        """Return the response to one decoded request. Raises RpcError, and ChainqErrors of reading."""
         fields = request if isinstance(request, dict) else {}
-        name = fields.get("method")
+        name: Any = fields.get("method")
+        params: Any = fields.get("params")
         valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
         if not valid or not isinstance(name, str):
             raise RpcError(ENVELOPE, "Invalid Request")
         if "id" not in fields:
             return None
-        try:
-            result = self._result(name, fields.get("params"), most)
-        except IncompleteError:  # an export may have written or replaced files since the listing
-            self.reader = self._read()
-            result = self._result(name, fields.get("params"), most)
-        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
-
-    def _result(self, name: str, params: Any, most: int | None) -> bytes:
         method = BY_NAME.get(name)
         if method is None:
             raise RpcError(UNKNOWN, "Method not found")
         if method.params and not isinstance(params, dict):
             raise RpcError(PARAMETERS, "Invalid params")
-        if most is not None and most <= 0:  # before anything is read
-            raise _too_large()
+        room.take(0)  # before anything is read
         given = {param.role: _argument(param, params) for param in method.params}
+        try:
+            result = self._result(method, given, room)
+        except IncompleteError:  # an export may have written or replaced files since the listing
+            self.reader = self._read()
+            result = self._result(method, given, room)
+        return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
+
+    def _result(self, method: Method, given: dict[Role, Any], room: Room) -> bytes:
         found = self._methods[method.command](method, given)
-        if found is None:
-            return b"null"
-        rows = [bytes(row) for row in _within(found if isinstance(found, Iterator) else iter([found]), most)]
+        rows = []
+        for row in found if isinstance(found, Iterator) else [Raw(b"null") if found is None else found]:
+            room.take(len(memoryview(row)) + 1)
+            rows.append(bytes(row))
         return b"[" + b",".join(rows) + b"]" if isinstance(found, Iterator) else rows[0]
 
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
@@ -208,21 +228,6 @@ def _id(request: Any) -> Any:
     return None if isinstance(found, dict | list | bool) else found
 
 
-def _within(rows: Iterator[Raw], most: int | None) -> Iterator[Raw]:
-    """Yield the rows. Raises RpcError, before it reads on, if they have more than `most` bytes."""
-    for row in rows:
-        if most is not None:
-            most -= len(memoryview(row)) + 1
-            if most < 0:
-                raise _too_large()
-        yield row
-
-
-def _too_large() -> RpcError:
-    limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
-    return RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
-
-
 def error(id_: Any, code: int | str, message: str, data: Raw | None = None) -> bytes:
     """Return an error response, with `data` if there is any (JSON-RPC 2.0, section 5.1)."""
     content = {"code": code, "message": message, **({} if data is None else {"data": data})}
@@ -247,118 +252,95 @@ def _argument(param: Param, params: dict[str, Any]) -> int | str:
     return value
 
 
-def application(service: StoredService, bound: str) -> Any:
-    """Return the ASGI application. `bound`: the host at which it listens."""
-    import anyio
-    from anyio.to_thread import run_sync
-    from starlette.applications import Starlette
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import PlainTextResponse, Response
-    from starlette.routing import Route
+class Server(ThreadingHTTPServer):
+    """An HTTP server of a data set, with a thread for each connection. Raises OSError if the address is unavailable.
 
-    limiter = anyio.CapacityLimiter(READERS)
+    `open`: since when each connection waits for the end of a request, infinity for those that got one.
+    """
 
-    async def answer(request: Request) -> Response:
-        body = b""
+    request_queue_size = BACKLOG
+
+    def __init__(self, service: StoredService, host: str, port: int, *, verbose: bool = False) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.service, self.host, self.verbose = service, host, verbose
+        self.reading, self.open = BoundedSemaphore(READERS), dict[Any, float]()
+        self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        super().__init__((host, port), _Connection)
+
+    def service_actions(self) -> None:
+        """End connections that take too long to send a request and, if too many are open, those that wait longest: so
+        clients that never finish their requests lock out nobody. `serve_forever` calls it all the time."""
+        late, excess = monotonic() - SECONDS, len(self.open) - self._most
+        for place, (connection, since) in enumerate(sorted(self.open.items(), key=itemgetter(1))):
+            if since < late or place < excess:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection that has ended."""
+        self.open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a caller that hangs up; show any other error as the standard library does."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Connection(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def handle_one_request(self) -> None:
+        self.server.open[self.connection] = monotonic()
+        super().handle_one_request()
+
+    def do_POST(self) -> None:
+        status, body = self._answer()
+        self.close_connection = self.close_connection or status >= HTTPStatus.BAD_REQUEST  # an unread body may follow
+        self.send_response(status)
+        self.send_header("Content-Type", _JSON if body[:1] in (b"{", b"[") else "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Connection", "close" if self.close_connection else "keep-alive")
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST  # noqa: N815
+
+    def _answer(self) -> tuple[int, bytes]:
+        """Return the status and the body of a response."""
+        length, server, gets = self.headers.get("Content-Length", "0"), self.server, self.command == "GET"
+        if refusal := _refusal(self.headers, server.host):
+            return 400, refusal
+        if gets and self.path != "/healthz":
+            return 404, b"not found\n"
+        if not re.fullmatch("[0-9]{1,9}", length) or int(length) > MOST_REQUEST:
+            return 413, b"request entity too large\n"
+        body = self.rfile.read(int(length))
+        server.open[self.connection] = math.inf
         try:
-            async for part in request.stream():
-                body += part
-                if len(body) > MOST_REQUEST:
-                    return PlainTextResponse("request entity too large", 413, {"Connection": "close"})
-        except ClientDisconnect:
-            return Response(status_code=400)  # to nobody
-        response = await run_sync(service.respond, body, limiter=limiter)
-        return Response(response, 200, media_type=_JSON) if response else Response(status_code=204)
+            if gets:  # apart from the requests, which may wait for each other
+                server.service.reader.check_store()
+                return 200, b"ok\n"
+            with server.reading:
+                response = server.service.respond(body)
+        except ChainqError as failure:
+            return 503, f"{failure}\n".encode()
+        return 200 if response else 204, response
 
-    async def health(_: Request) -> Response:
-        try:
-            await run_sync(service.reader.check_store)  # apart from the requests, which may wait for each other
-        except ChainqError as error:
-            return PlainTextResponse(f"{error}\n", 503)
-        return PlainTextResponse("ok\n")
-
-    async def checked(request: Request) -> Response:
-        if refusal := _refusal(request.headers, bound):
-            return PlainTextResponse(f"{refusal}\n", 400, {"Connection": "close"})
-        return await (answer if request.method == "POST" else health)(request)
-
-    return Starlette(
-        routes=[Route("/healthz", checked, methods=["GET"]), Route("/{path:path}", checked, methods=["POST"])]
-    )
+    def log_message(self, *words: Any) -> None:
+        if self.server.verbose:
+            super().log_message(*words)
 
 
-def _refusal(headers: Mapping[str, str], bound: str) -> str:
+def _refusal(headers: Message, bound: str) -> bytes:
     """Return what is wrong with a request that a web page or a proxy may have been tricked to send; empty for none."""
-    host = headers.get("host", "localhost")
+    host = headers.get("Host", "localhost")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-    try:  # which starlette's TrustedHostMiddleware cannot
+    try:
         ip_address(name.removeprefix("[").removesuffix("]"))
     except ValueError:
         if name.lower().rstrip(".") not in ("localhost", bound.lower()):  # DNS rebinding: browsers always name the host
-            return "invalid Host header: expected localhost, an IP address, or the host at which the server listens"
-    if "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, section 6.1
-        return "Content-Length and Transfer-Encoding exclude each other"
-    return ""
-
-
-def _protocol() -> Any:
-    """Return the class of a connection: uvicorn's, which ends if it does not send a request in time.
-
-    uvicorn itself only limits the time between requests. If too many are open, the one that waits longest for a request
-    ends: so clients that never finish their requests lock out nobody.
-    """
-    from h11 import IDLE, SEND_BODY
-    from uvicorn.protocols.http.h11_impl import H11Protocol
-
-    most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
-    waiting: dict[H11Protocol, Any] = {}  # the timers of those without a whole request, the oldest first
-
-    class Connection(H11Protocol):
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            self._watch(late=True)
-
-        def handle_events(self) -> None:
-            super().handle_events()
-            self._watch(late=self.conn.their_state in (IDLE, SEND_BODY))
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            super().connection_lost(exc)
-            self._watch(late=False)
-
-        def _watch(self, *, late: bool) -> None:
-            if late and self not in waiting:
-                waiting[self] = self.loop.call_later(SECONDS, self.transport.abort)
-                if len(self.connections) > most:
-                    oldest = next(iter(waiting))
-                    waiting.pop(oldest).cancel()
-                    oldest.transport.abort()
-            elif not late and self in waiting:
-                waiting.pop(self).cancel()
-
-    return Connection
-
-
-def serve(service: StoredService, host: str, port: int, ready: Callable[[int], None], *, verbose: bool) -> None:
-    """Serve until a signal, then finish the requests in progress. `port` 0 takes a free one; `ready` is called with it.
-
-    Raises OSError if the address is unavailable, UsageError without the packages that serve.
-    """
-    with needed("serving a data set needs the {} package", "serve"):
-        import starlette  # noqa: F401
-        import uvicorn
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=BACKLOG) as listening:
-        ready(listening.getsockname()[1])
-        config = uvicorn.Config(
-            application(service, host),
-            http=_protocol(),
-            ws="none",
-            lifespan="off",
-            backlog=BACKLOG,
-            timeout_keep_alive=SECONDS,
-            access_log=verbose,
-            log_level="info" if verbose else "error",
-            timeout_graceful_shutdown=3,
-        )
-        uvicorn.Server(config).run([listening])
+            return b"invalid Host header: expected localhost, an IP address, or the host at which the server listens\n"
+    return b"Transfer-Encoding is not supported\n" if "Transfer-Encoding" in headers else b""  # RFC 9112, section 6.1

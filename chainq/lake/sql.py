@@ -4,9 +4,8 @@ Rows are passed to DuckDB as Arrow. Its own access to files and the network is t
 it can neither read another file nor write one. Only a single SELECT (or EXPLAIN) is run.
 
 Values become JSON exactly as DuckDB computed them, or there is an error. Python has no infinite dates, months or
-nanoseconds, and JSON no infinite numbers. DuckDB therefore writes dates, times and intervals as text, and a number that
-is not finite becomes text, too. That is impossible inside arrays and objects, so a value there that would change causes
-an error.
+nanoseconds, and JSON no infinite numbers. DuckDB therefore writes dates, times and intervals as text. It cannot do so
+inside arrays and objects, where they cause an error. A number that is not finite becomes text, too.
 
 Rejected: DuckDB's own reader with `allowed_directories`, because it downloads an extension for object stores; all
 columns as text, because numbers would lose their type; DuckDB's `to_json`, which rounds large numbers.
@@ -15,8 +14,7 @@ columns as text, because numbers would lose their type; DuckDB's `to_json`, whic
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date, datetime, time, timedelta
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -26,8 +24,8 @@ from chainq.catalog.tables import FETCHED, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.lake.data_set import Contents, export_command, gaps, look, shorter, span
-from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
+from chainq.lake.data_set import Contents, export_command, gaps, look, span
+from chainq.lake.names import PARTITION_COLUMN
 from chainq.lake.scan import Files, lacks, missing, view_name
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
@@ -41,7 +39,6 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT",
 _TIMES = ("DATE", "TIME", "INTERVAL")  # how the types of dates and times begin, TIMESTAMP among them
 _NESTED = ("STRUCT", "TUPLE", "MAP", "UNION")
 _TIME = re.compile(r"([0-9]{4,}-[0-9]{2}-[0-9]{2}) ([0-9:.]+)(\+00)?")
-_INFINITE = (date.max, date.min, datetime.max, datetime.min)  # Python's values for infinity
 _UTC = "SET TimeZone = 'UTC'"
 _CLOSED = (
     "SET enable_external_access = false",
@@ -50,13 +47,6 @@ _CLOSED = (
     "SET lock_configuration = true",
 )
 _LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
-
-
-class Result(NamedTuple):
-    """The columns of a result, and its rows in batches, as JSON objects whose keys are the names of the columns."""
-
-    columns: tuple[Column, ...]
-    batches: Iterator[list[Raw]]
 
 
 class Database:
@@ -117,14 +107,17 @@ class Database:
         """Add a view of some columns of an Arrow table or data set."""
         self._interruptible(lambda: self._connection.from_arrow(rows).project(columns).create_view(view_name(table)))
 
-    def run(self, query: str) -> Result:
-        """Run one SELECT. Raises UsageError for anything else, IncompleteError and UsageError if it fails."""
+    def run(self, query: str) -> tuple[tuple[Column, ...], Iterator[list[Raw]]]:
+        """Run one SELECT; return its columns, and its rows in batches, as JSON objects whose keys are their names.
+
+        Raises UsageError for anything else, IncompleteError and UsageError if it fails.
+        """
         kinds = self._attempt(lambda: self._execute(query))
         columns = tuple(
             Column(Key(name) if re.search(r"[.\[]", name) else name, *_kind(kind), brief=place)
             for place, (name, kind) in enumerate(kinds.items(), 1)
         )
-        return Result(columns, self._rows(kinds))
+        return columns, self._rows(kinds)
 
     def _execute(self, query: str) -> dict[str, str]:
         """Begin one SELECT; return the types of its columns, by distinct names."""
@@ -135,6 +128,12 @@ class Database:
             self._connection.execute(text)
             return {name: str(kind) for name, kind, *_ in self._connection.description}
         kinds = {name: kind for name, kind, *_ in described}
+        for name, kind in kinds.items():
+            if _is_nested(kind) and re.search(r"\b(DATE|TIME|TIMESTAMP\w*|INTERVAL)\b", kind):
+                what = (
+                    f"the column {quoted(name)} of type {excerpt(kind, 80)} has times, which JSON does not hold exactly"
+                )
+                raise UsageError(what, "cast the dates, times or intervals in it to VARCHAR")
         chosen = (f"#{number}{'::varchar' * _is_time(kind)}" for number, kind in enumerate(kinds.values(), 1))
         self._connection.execute(f"from ({text}\n) select {', '.join(chosen)}")
         return kinds
@@ -182,7 +181,7 @@ class Database:
         found = f"the {'tables are' if self._contents is None else 'data set has'} {', '.join(map(view_name, known))}"
         if table is None:
             return UsageError(f"no table {quoted(named[1])}", found)
-        whole = span(PartitionSpec("", *files.heights.edges) for files in self._files)
+        whole = span(files.heights for files in self._files)
         writes = export_command([table], whole, self._label or "DEST")
         if self._contents and table in self._contents.known:
             return IncompleteError(f"the data set has no partition of {view_name(table)}", f"{writes} writes them")
@@ -193,14 +192,11 @@ class Database:
         heights than others or than a filter asks for, and which columns lack values."""
         read = [files for files in self._files if files.needed is not None]
         texts = [lacks(files.table, files.needed) for files in read if files.needed]
-        texts += [f"{view_name(one.table)} lacks {heights}: {why}" for one in read for heights, why in one.left.items()]
-        if whole := span(PartitionSpec("", *files.heights.edges) for files in read):
-            words = shorter({view_name(files.table): files.heights for files in read}, whole)
-            beyond = (one for one in read if one.asks_beyond)
-            uneven = [f"{'; '.join(words)}; the tables of the query span {whole}"] if words else []
-            texts += uneven or [
-                f"{view_name(one.table)}: {one.heights} only; the query asks for others" for one in beyond
-            ]
+        whole = span(files.heights for files in read)
+        for files in read:
+            if files.heights != whole or files.asks_beyond:
+                why = "the query asks for others" if files.asks_beyond else f"the tables of the query span {whole}"
+                texts.append(f"{view_name(files.table)}: {files.heights} only; {why}")
         return texts + [f"{view_name(files.table)}: {text}" for files in read for text in files.unfit.values()]
 
     def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
@@ -209,7 +205,7 @@ class Database:
         while found := self._attempt(lambda: self._connection.fetchmany(BATCH)):
             columns = list(kinds.items())
             yield [
-                Raw(encode({name: _value(value, name, kind) for (name, kind), value in zip(columns, row, strict=True)}))
+                Raw(encode({name: _value(value, kind) for (name, kind), value in zip(columns, row, strict=True)}))
                 for row in found
             ]
 
@@ -297,33 +293,14 @@ def _kind(duckdb_type: str) -> tuple[str, str, Kind]:
     return "string", "", Kind.PLAIN
 
 
-def _value(value: Any, name: str, kind: str) -> Any:
-    """Return a value as msgspec encodes it without a change; a time as ISO 8601 writes it, one in UTC with a Z.
-
-    `name`, `kind`: of its column. Raises UsageError for a value that would change.
-    """
-    if _is_nested(kind):
-        return _inner(value, name, kind)
+def _value(value: Any, kind: str) -> Any:
+    """Return a value of a type of DuckDB as msgspec encodes it without a change; a time as ISO 8601 writes it, one in
+    UTC with a Z."""
     if isinstance(value, str):
         found = _TIME.fullmatch(value) if kind.startswith("TIMESTAMP") else None
         return f"{found[1]}T{found[2]}{'Z' if found[3] else ''}" if found else value
-    return _number(value)
-
-
-def _number(value: Any) -> Any:
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _inner(value: Any, name: str, kind: str) -> Any:
     if isinstance(value, dict):
-        return {_inner(key, name, kind): _inner(one, name, kind) for key, one in value.items()}
+        return {_value(key, ""): _value(one, "") for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_inner(one, name, kind) for one in value]
-    zone = isinstance(value, datetime) and value.tzinfo is not None
-    plain = value.replace(tzinfo=None) if zone else value
-    if isinstance(value, timedelta) or plain in _INFINITE or (isinstance(value, date | time) and "_NS" in kind):
-        raise UsageError(
-            f"the column {quoted(name)} of type {excerpt(kind, 80)} has a value that JSON cannot hold exactly",
-            "cast the dates, times or intervals in it to VARCHAR",
-        )
-    return _number(value)
+        return [_value(one, "") for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

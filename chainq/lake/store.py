@@ -27,8 +27,8 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple, cast
-from urllib.parse import unquote, urlsplit
+from typing import Any, BinaryIO, NamedTuple, cast
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from chainq.catalog.identifiers import STORES
@@ -86,35 +86,71 @@ class Upload(NamedTuple):
     publish: Callable[[str], int]
 
 
-class FolderStore:
-    """The data set in a folder, which is made when the first file is written.
+class _Store:
+    """What stores have in common. All names are relative to them.
 
-    As in each store, all names are relative to it. Every method raises OutputError if the store fails, and
-    IncompleteError for a name that is neither a file nor a folder: what lies in a store may be of anybody, and none of
-    it is followed out of it.
+    Every method raises OutputError if the store fails, and IncompleteError for a name that is neither a file nor a
+    folder: what lies in a store may be of anybody, and none of it is followed out of it.
 
     `label`: its name in messages, without secrets. `folder`: where it is on this machine, None for an object store.
     `memory`: bytes that rows of a file may take up at a time, once they are decoded.
     """
 
+    folder: Path | None = None
+    _errors: tuple[type[Exception], ...] = (OSError, ValueError)
+    _content: Callable[[str], bytes]
+    _begun: Callable[[], BinaryIO]
+    _publish: Callable[[BinaryIO, str], int]
+
+    def __init__(self, label: str, memory: int) -> None:
+        self.label, self.memory = printable(label), memory
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a small file, None if there is none. Raises IncompleteError for a large one."""
+        with self._failing("read"):
+            try:
+                return self._content(name)
+            except FileNotFoundError:
+                return None
+
+    @contextmanager
+    def upload(self) -> Iterator[Upload]:
+        """Begin a large file; at the end of the context it is gone unless it was published."""
+        with self._failing("write"):
+            file = self._begun()
+        try:
+            yield Upload(partial(self._write, file), partial(self._publish, file))
+        finally:
+            with suppress(OSError):  # a full disk: the rest of the buffer is no longer needed
+                file.close()
+            with suppress(OSError, TypeError):  # a file without a name
+                os.unlink(file.name)  # noqa: PTH108
+
+    def _write(self, file: BinaryIO, data: bytes) -> None:
+        with self._failing("write"):
+            file.write(data)
+
+    @contextmanager
+    def _failing(self, verb: str) -> Iterator[None]:
+        """Convert the errors of a store. Raises OutputError."""
+        try:
+            yield
+        except self._errors as error:
+            words, advice = cause(error)
+            raise OutputError(f"cannot {verb} {self.label}: {words}", advice) from None
+
+
+class FolderStore(_Store):
+    """The data set in a folder, which is made when the first file is written."""
+
     def __init__(self, root: Path, memory: int = MAX_MEMORY) -> None:
-        self.memory, self.label = memory, printable(str(root))
+        super().__init__(str(root), memory)
         self._root = self.folder = Path(os.path.realpath(root))
 
     def listing(self) -> Iterator[Listed]:
         """Yield all files of the data set, except those in progress, and the names of what is beside it."""
         with self._failing("read"):
             yield from self._walk("")
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a small file, None if there is none. Raises IncompleteError for a large one."""
-        with self._failing("read"):
-            path = self._path(name)
-            try:
-                check_size(self.label, name, path.stat().st_size, SMALL)
-                return path.read_bytes()
-            except FileNotFoundError:
-                return None
 
     def source(self, name: str, size: int) -> str:  # noqa: ARG002
         """Return the path of a file."""
@@ -137,61 +173,48 @@ class FolderStore:
             with self._failing("remove a file in"):
                 self._path(name).unlink(missing_ok=True)
 
-    @contextmanager
-    def upload(self) -> Iterator[Upload]:
-        """Begin a large file, in `_new` and locked; at the end of the context it is gone unless it was published."""
-        with self._failing("write"):
-            path, file = self._begun()
-        try:
-            yield Upload(partial(_write, file, self.label), partial(self._place, path, file))
-        finally:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-            with suppress(OSError):  # a full disk: the rest of the buffer is no longer needed
-                file.close()
-
     def clean(self) -> None:
         """Remove the files in `_new` that no process has locked."""
         with self._failing("read"):
             remove_unlocked(list(self._path(NEW).glob("*")))
 
-    def _place(self, path: Path, file: BinaryIO, name: str) -> int:
-        """Give a file its name once it is on the disk, unless that exists; return its size."""
+    def _content(self, name: str) -> bytes:
+        path = self._path(name)
+        check_size(self.label, name, path.stat().st_size, SMALL)
+        return path.read_bytes()
+
+    def _publish(self, file: BinaryIO, name: str) -> int:
+        """Give a file its name once it is on the disk, unless that exists."""
         with self._failing("write"):
             file.flush()
             os.fsync(file.fileno())
             target = self._path(name)
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
-                os.link(path, target)  # which never replaces a file
+                os.link(file.name, target)  # which never replaces a file
             except FileExistsError:
                 pass
             except OSError:  # exFAT and some network mounts have no links
-                path.replace(target)
+                Path(file.name).replace(target)
             sync_folder(target.parent)
             return target.stat().st_size
 
-    def _begun(self) -> tuple[Path, BinaryIO]:
-        """Return a new file in `_new`, and open it locked."""
+    def _begun(self) -> BinaryIO:
+        """Return a new file in `_new`, locked."""
         folder = self._path(NEW)
         folder.mkdir(parents=True, exist_ok=True)
         while True:
-            path = folder / uuid4().hex
-            file = path.open("x+b")
+            file = (folder / uuid4().hex).open("x+b")
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(file.fileno()).st_nlink:
-                return path, file
+                return file
             file.close()  # before it was locked, another run took it for one of a killed run
 
     def _walk(self, folder: str) -> Iterator[Listed]:
         """Yield the files below a folder, whose name ends with a slash. pathlib would take five times as long, which
         matters with 100,000 partitions."""
-        try:
-            entries = os.scandir(f"{self._root}/{folder}")
-        except FileNotFoundError:  # removed meanwhile, or not there yet
-            return
-        with entries:
+        with suppress(FileNotFoundError), os.scandir(f"{self._root}/{folder}") as entries:  # removed, or not there yet
             for entry in entries:
                 name = folder + entry.name
                 if not folder and name not in _OWN:
@@ -199,10 +222,9 @@ class FolderStore:
                 elif entry.is_dir(follow_symlinks=False):
                     yield from self._walk(f"{name}/")
                 else:
-                    with suppress(FileNotFoundError):
-                        found = entry.stat(follow_symlinks=False)
-                        self._check(name, found)
-                        yield name, found.st_size, found.st_mtime
+                    found = entry.stat(follow_symlinks=False)
+                    self._check(name, found)
+                    yield name, found.st_size, found.st_mtime
 
     def _path(self, name: str) -> Path:
         """Return the path of a name, which may be absent. Raises IncompleteError if it, or a folder in it, is a link
@@ -219,27 +241,18 @@ class FolderStore:
             what = f"{printable(name)} of {self.label} is a symbolic link or a special file, which is not read"
             raise lacking(what, "remove it, or replace it with what it points to, if you trust whoever made it")
 
-    @contextmanager
-    def _failing(self, verb: str) -> Iterator[None]:
-        """Convert file errors. Raises OutputError."""
-        try:
-            yield
-        except OSError as error:
-            raise OutputError(f"cannot {verb} {self.label}: {error.strerror}") from None
 
-
-class ObjectStore:
+class ObjectStore(_Store):
     """The data set below a URL such as `s3://bucket/prefix`. Raises UsageError without obstore and for invalid URLs."""
 
     def __init__(self, url: str, memory: int = MAX_MEMORY) -> None:
         with needed("object stores need the obstore package", "export"):
             import obstore
-            from obstore import exceptions
+            from obstore.exceptions import AlreadyExistsError, BaseError
             from obstore.store import from_url
-        self.folder = None
-        self.memory, self._url, self._obstore = memory, url, obstore
-        self.label = printable(re.sub("(?<=://)[^/]*@", "***@", url))  # a path is no secret
-        self._errors: Any = exceptions
+        super().__init__(re.sub("(?<=://)[^/]*@", "***@", url), memory)  # a path is no secret
+        self._url, self._obstore, self._exists = url, obstore, AlreadyExistsError
+        self._errors = (OSError, ValueError, BaseError)
         os.environ.setdefault("AWS_ALLOW_HTTP", "true")  # to the endpoint of the user, also for Delta tables
         for name, (form, example) in _S3.items() if url.lower().startswith("s3:") else ():
             if (value := os.environ.get(name)) and not re.fullmatch(form, value, re.ASCII):
@@ -262,16 +275,6 @@ class ObjectStore:
         for one in (one for page in pages for one in page):
             yield one["path"], one["size"], one["last_modified"].timestamp()
 
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a small object, None if there is none."""
-        with self._failing("read"):
-            try:
-                found = self._obstore.get(self._store, name)
-                check_size(self.label, name, found.meta["size"], SMALL)
-                return bytes(found.bytes())
-            except FileNotFoundError:
-                return None
-
     def source(self, name: str, size: int) -> BinaryIO:
         """Return an object as a file that requests only the parts that are read."""
         return cast("BinaryIO", _ObjectFile(partial(self._part, name), size))
@@ -282,7 +285,7 @@ class ObjectStore:
 
     def create(self, name: str, data: bytes) -> None:
         """Write a small object with a conditional write, unless its name exists."""
-        with self._failing("write"), suppress(self._errors.AlreadyExistsError):
+        with self._failing("write"), suppress(self._exists):
             self._obstore.put(self._store, name, data, mode="create", use_multipart=False)
 
     def delete(self, names: Iterable[str]) -> None:
@@ -291,19 +294,22 @@ class ObjectStore:
             if found := list(names):
                 self._obstore.delete(self._store, found)
 
-    @contextmanager
-    def upload(self) -> Iterator[Upload]:
-        """Begin an object in an unnamed temporary file of this machine, which disappears with the process."""
-        with tempfile.TemporaryFile() as file:
-            yield Upload(partial(_write, file, "a temporary file"), partial(self._send, file))
-
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
 
-    def _send(self, file: Any, name: str) -> int:
-        """Write an object from a file, a large one in several parts that appear together; return its size."""
+    def _content(self, name: str) -> bytes:
+        found = self._obstore.get(self._store, name)
+        check_size(self.label, name, found.meta["size"], SMALL)
+        return bytes(found.bytes())
+
+    def _begun(self) -> BinaryIO:
+        """Return an unnamed temporary file of this machine, which disappears with the process."""
+        return cast("BinaryIO", tempfile.TemporaryFile())
+
+    def _publish(self, file: BinaryIO, name: str) -> int:
+        """Write an object from a file, a large one in several parts that appear together."""
         with self._failing("write"):
-            size: int = file.tell()
+            size = file.tell()
             file.seek(0)
             self._obstore.put(self._store, name, file)
             return size
@@ -316,15 +322,6 @@ class ObjectStore:
             except FileNotFoundError:
                 hint = "if an export has replaced it, run the command again"
                 raise lacking(f"{name} of {self.label} is gone", hint) from None
-
-    @contextmanager
-    def _failing(self, verb: str) -> Iterator[None]:
-        """Convert object errors. Raises OutputError."""
-        try:
-            yield
-        except (self._errors.BaseError, OSError, ValueError) as error:
-            words, advice = cause(error)
-            raise OutputError(f"cannot {verb} {self.label}: {words}", advice) from None
 
 
 class _ObjectFile(io.RawIOBase):
@@ -355,25 +352,24 @@ Store = FolderStore | ObjectStore
 
 
 def open_store(destination: str, memory: int = MAX_MEMORY) -> Store:
-    """Return the store of a destination: a path, or a URL with `file:`, `s3://`, `gs://` or `az://`.
+    """Return the store of a destination: a path, or a URL with `s3://`, `gs://` or `az://`.
 
     Nothing is created or requested yet. `memory`: as in `Store`. Raises UsageError.
     """
     match = _SCHEME.match(destination)
     scheme = match[1].lower() if match else ""
-    if not destination or scheme not in ("", "file", *STORES):
+    if not destination or scheme not in ("", *STORES):
         stores = ", ".join(f"{name}://" for name in STORES)
         what = f"invalid destination {mask_url(destination)!r}"
         hint = "name a service with --url" if scheme in ("demo", "http", "https") else ""
-        raise UsageError(f"{what}: expected a folder or a URL with file: or {stores}", hint)
+        raise UsageError(f"{what}: expected a folder or a URL with {stores}", hint)
     if scheme and re.search("[?#]", destination):
         raise UsageError(f"invalid destination {mask_url(destination)}: write %3F and %23 for ? and # in a URL")
     if scheme in STORES:
         return ObjectStore(destination, memory)
-    folder = _path_of(destination) if scheme else Path(destination)
-    if os.path.isfile(folder):  # noqa: PTH113  # a Path raises for names that are too long
-        raise UsageError(f"{printable(str(folder))} is a file: expected the folder or URL of an export")
-    return FolderStore(folder, memory)
+    if os.path.isfile(destination):  # noqa: PTH113  # a Path raises for names that are too long
+        raise UsageError(f"{printable(destination)} is a file: expected the folder or URL of an export")
+    return FolderStore(Path(destination), memory)
 
 
 def is_same_service(one: str, other: str) -> bool:
@@ -381,14 +377,13 @@ def is_same_service(one: str, other: str) -> bool:
 
     >>> is_same_service("http://H:80/", "http://h"), is_same_service("http://h/a", "http://h/b")
     (True, False)
-    >>> is_same_service("/chain/", "file:///chain"), is_same_service("s3://bucket/chain/", "s3://bucket/chain")
+    >>> is_same_service("/chain/", "/chain"), is_same_service("s3://bucket/chain/", "s3://bucket/chain")
     (True, True)
     """
 
     def plain(text: str) -> tuple[object, ...]:
-        scheme = _SCHEME.match(text)
-        if scheme is None or scheme[1].lower() == "file":
-            return (os.path.realpath(_path_of(text) if scheme else text),)
+        if not _SCHEME.match(text):
+            return (os.path.realpath(text),)
         parts = urlsplit(text)
         port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
         return parts.scheme, parts.hostname, port, parts.path.rstrip("/"), parts.query
@@ -396,15 +391,10 @@ def is_same_service(one: str, other: str) -> bool:
     return plain(one) == plain(other)
 
 
-def _write(file: IO[bytes], label: str, data: bytes) -> None:
-    try:
-        file.write(data)
-    except OSError as error:
-        raise OutputError(f"cannot write {label}: {error.strerror}") from None
-
-
 def cause(error: Exception) -> tuple[str, str]:
-    """Return why an object store failed, and what to do about it, empty if unknown."""
+    """Return why a store failed, and what to do about it, empty if unknown."""
+    if isinstance(error, OSError) and error.strerror:  # of this machine
+        return error.strerror, ""
     said = str(error)
     for pattern, words, advice in _CAUSES:
         if match := re.search(pattern, said):
@@ -413,11 +403,3 @@ def cause(error: Exception) -> tuple[str, str]:
         code = re.search(r"<Code>([A-Za-z]{1,60})</Code>", said)  # of S3, which has one status for many errors
         return f"HTTP {status[1].rstrip()}{f' ({code[1]})' if code else ''}", ""
     return excerpt(" ".join(said.partition("Debug source:")[0].split()), 200), ""
-
-
-def _path_of(url: str) -> Path:
-    """Return the path in a file URL (RFC 8089). Raises UsageError."""
-    parts = urlsplit(url)
-    if parts.netloc not in ("", "localhost") or not parts.path:
-        raise UsageError(f"invalid destination {url!r}: expected file:/path or file:///path")
-    return Path(unquote(parts.path))

@@ -25,14 +25,13 @@ from chainq.fetching.reading import Note
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.lake import files as partition_files
 from chainq.lake.files import PartitionFile, Receipt
 from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.lake.plan import Task, read_method
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Known
 from chainq.process import Closing
-from chainq.query import Batch, Query
+from chainq.query import Query
 from chainq.rows.fields import Picker
 from chainq.rows.tables import table_rows
 from chainq.transport.base import Report, ServiceOptions
@@ -146,23 +145,18 @@ class Worker(Closing):
         with ExitStack() as stack:
             uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
             files = {table: PartitionFile(TABLES[table], one.write, self._warn) for table, one in uploads.items()}
-            rows = _Rows(method, files)
-            first, last, previous, known = self._fetch(task, rows, method, hash_workers=int(hashed))
+            (first, last, previous), known, proofs = self._fetch(task, method, files, int(hashed))
             entries = []
             for table, file in files.items():
+                entry = Entry(spec._replace(command=table), tip, file.rows, digest(previous), digest(last))
                 receipt = Receipt(
-                    receipt=partition_files.VERSION,
-                    command=table,
-                    start=spec.start,
-                    end=spec.end,
-                    rows=file.rows,
+                    name=entry.name,
                     first_hash=first,
                     last_hash=last,
                     previous_hash=previous,
-                    sha256=file.sha256,
-                    proof=dict(rows.proofs),
+                    sha256=file.sha256.hexdigest(),
+                    proof=dict(proofs),
                     calls=self._calls - calls,
-                    tip=tip,
                     dialect=service.dialect.name,
                     version=__version__,
                     source="" if method.command == table else method.command,
@@ -170,33 +164,42 @@ class Worker(Closing):
                     unhashed=dict(service.unhashed),
                 )
                 file.finish(receipt)
-                entry = Entry(spec._replace(command=table), tip, file.rows, digest(previous), digest(last))
                 entries.append(entry._replace(size=uploads[table].publish(entry.name)))
         believed = tuple(service.believed.get(method.name, ()))
         return Done(spec, tuple(entries), self._calls - calls, known, believed, dict(service.unhashed))
 
-    def _fetch(self, task: Task, rows: "_Rows", method: Method, hash_workers: int) -> tuple[str, str, str, Known]:
-        """Write all rows; return the hashes of the first and last block and of the block before, and what is known."""
-        spec, learned, blocks = task.spec, [task.known], self._service.blocks
+    def _fetch(
+        self, task: Task, method: Method, files: Mapping[str, PartitionFile], hash_workers: int
+    ) -> tuple[tuple[str, str, str], Known, Counter[Grade]]:
+        """Write all rows to their tables; return the hashes of the first and the last block and of the block before,
+        what is known, and how often rows were proved in which way."""
+        spec, learned, proofs = task.spec, [task.known], Counter[Grade]()
+        read, ends = 0, list[Raw]()
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=hash_workers)
         batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
-        before = None if method.linked else blocks.block_hash(spec.end - 1)
+        before = None if method.linked else self._service.blocks.block_hash(spec.end - 1)
         for batch in batches:
-            rows.write(batch)
+            if batch.proof is not None:
+                proofs[batch.proof.grade] += 1
+            if batch.rows:
+                ends = [ends[0] if ends else batch.rows[0].copy(), batch.rows[-1].copy()]
+            read += len(batch.rows)
+            parts = [table_rows(row) for row in batch.rows] if {*files} - {method.command} else []
+            for table, file in files.items():
+                file.write(batch.rows if table == method.command else [row for part in parts for row in part[table]])
             if batch.heights is not None:
-                self._say(Advance(spec, batch.heights.end - spec.start, sum(file.rows for file in rows.files.values())))
-            del batch  # its rows keep their whole response in memory, and the next wait may be long
-        if method.linked:
-            if rows.first is None or rows.last is None or rows.read != len(spec.heights):
-                raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
-            return *_hashes(rows.first, rows.last), learned[-1]
-        wanted = dict.fromkeys([spec.start, spec.end - 1])
-        found = [row for batch in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in batch.rows]
-        hashes = _hashes(found[0], found[-1])  # as the service returns them now
-        if hashes[1] != (before or ""):
+                self._say(Advance(spec, batch.heights.end - spec.start, sum(file.rows for file in files.values())))
+            del batch, parts  # their rows keep their whole response in memory, and the next wait may be long
+        if method.linked and read != len(spec.heights):
+            raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
+        if not method.linked:
+            wanted = dict.fromkeys([spec.start, spec.end - 1])
+            ends = [row for some in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in some.rows]
+        hashes = _hashes(ends[0], ends[-1])  # of other rows as the service returns them now
+        if not method.linked and hashes[1] != (before or ""):
             what = f"{spec}: block {spec.end - 1} was replaced while rows were fetched"
             raise _ReorgError(what, "run the command again")
-        return *hashes, learned[-1]
+        return hashes, learned[-1], proofs
 
     def _warn(self, text: str) -> None:
         self._say(Note(text))
@@ -204,34 +207,6 @@ class Worker(Closing):
     def _count(self, report: Report) -> None:
         self._calls += 1
         self._say(report)
-
-
-class _Rows:
-    """The rows of a read, which go to their own table, and the contents of full blocks to the others.
-
-    `files`: by table. `read`: how many were read; `first`, `last`: these rows. `proofs`: how often they were proved in
-    which way.
-    """
-
-    def __init__(self, method: Method, files: Mapping[str, PartitionFile]) -> None:
-        self._method, self.files = method, files
-        self.read = 0
-        self.first: Raw | None = None
-        self.last: Raw | None = None
-        self.proofs: Counter[Grade] = Counter()
-
-    def write(self, batch: Batch) -> None:
-        """Write rows to their tables."""
-        rows, own = batch.rows, self._method.command
-        if batch.proof is not None:
-            self.proofs[batch.proof.grade] += 1
-        if rows:
-            self.first = self.first if self.first is not None else rows[0].copy()
-            self.last = rows[-1].copy()
-        self.read += len(rows)
-        parts = [table_rows(row) for row in rows] if {*self.files} - {own} else []
-        for table, file in self.files.items():
-            file.write(rows if table == own else [row for one in parts for row in one[table]])
 
 
 def _hashes(first: Raw, last: Raw) -> tuple[str, str, str]:

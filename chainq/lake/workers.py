@@ -12,9 +12,8 @@ worker dies, others take its tasks; a task that runs twice writes the same file 
 dask events.
 """
 
-import signal
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from threading import Lock
 from time import monotonic
@@ -29,7 +28,7 @@ from chainq.lake.plan import Task
 from chainq.lake.worker import LESS_MEMORY, Advance, Done, Event, Hold, Job, Worker
 from chainq.process import Closing
 from chainq.process.pool import Process, WorkerDiedError, Workers
-from chainq.process.threads import Pool
+from chainq.process.threads import in_order
 from chainq.process.worker import portable
 from chainq.transport.base import Report
 
@@ -67,30 +66,23 @@ class Listener:
 
 
 def write_all(crew: "Crew", tasks: Sequence[Task]) -> Iterator[Done]:
-    """Yield partitions as they are written, in any order. After a failure, start no more tasks, wait for the tasks in
-    progress, and raise the first failure."""
+    """Yield partitions as they are written, in the order of the tasks. After a failure, which it raises, no more are
+    begun."""
     known: dict[str, Known] = {}  # by command, of the last partition
     failures: list[Exception] = []
 
-    def write(task: Task) -> Done | None:
+    def write(task: Task) -> Done:
         if failures:
-            return None
+            raise failures[0]
         try:
             done = crew.write(task._replace(known=known.get(task.spec.command, task.known)))
-        except Exception as error:
-            failures.append(error)
-            return None
+        except Exception as failure:
+            failures.append(failure)
+            raise
         known[done.spec.command] = done.known
         return done
 
-    with closing(Pool[Task](crew.size)) as pool:
-        for task in tasks:
-            pool.submit(task, partial(write, task))
-        for _ in tasks:
-            if isinstance(done := pool.wait()[1], Done):
-                yield done
-    if failures:
-        raise failures[0]
+    return in_order(crew.size, (partial(write, task) for task in tasks), len(tasks) + 1)
 
 
 class Relay:
@@ -104,28 +96,21 @@ class Relay:
     def heard(self, worker: object, event: Event, now: float) -> Hold | None:
         """Pass an event on, a warning once, although every worker sends it; return the hold for all workers but this
         one, if it is new. `now`: by any steady clock."""
-        if isinstance(event, Report):
-            self._listener.call(event)
-            with self._lock:
-                return self._hold(event, now)
-        if isinstance(event, Advance):
-            self._listener.advanced(event)
-        elif not event.warning:
-            self._listener.trace(f"worker {worker}: {event.text}")
-        else:
-            with self._lock:
-                new = event.text not in self._warned
+        with self._lock:
+            if isinstance(event, Advance):
+                self._listener.advanced(event)
+            elif isinstance(event, Report):
+                self._listener.call(event)
+                known = now < self._held.get(event.method, 0.0)  # it was in progress, or its worker has the hold
+                if event.rate_limited and event.wait is not None and not known:
+                    self._held[event.method] = now + event.wait
+                    return event.method, event.wait + LONGER
+            elif not event.warning:
+                self._listener.trace(f"worker {worker}: {event.text}")
+            elif event.text not in self._warned:
                 self._warned.add(event.text)
-            if new:
                 self._listener.warn(event.text)
         return None
-
-    def _hold(self, report: Report, now: float) -> Hold | None:
-        known = now < self._held.get(report.method, 0.0)  # it was in progress, or its worker already has the hold
-        if not report.rate_limited or report.wait is None or known:
-            return None
-        self._held[report.method] = now + report.wait
-        return report.method, report.wait + LONGER
 
 
 class LocalCrew(Closing):
@@ -150,10 +135,9 @@ class LocalCrew(Closing):
             except WorkerDiedError as death:
                 if self._closed:
                     raise
-                code = death.code
-                how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-                self._listener.warn(f"worker {death.number} {how} at {task.spec}")
-        raise OutputError(f"{task.spec}: its worker {how}, {DEATHS} times", f"if memory ran out, {LESS_MEMORY}")
+                how = death.message
+                self._listener.warn(f"{how} at {task.spec}")
+        raise OutputError(f"{task.spec}: {how}, {DEATHS} times", f"if memory ran out, {LESS_MEMORY}")
 
     def _hear(self, process: Process, event: Event) -> None:
         if hold := self._relay.heard(process.number, event, monotonic()):

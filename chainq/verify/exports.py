@@ -47,7 +47,7 @@ class ExportFiles:
         opens = [] if compared else ["the values of rows (--full compares them with a service)"]
         if lacking:
             opens.append(f"whether all {', '.join(sorted(lacking))} are there, where full blocks are missing")
-        spans = {name: span(one.spec for one in some) for name, some in self._tables.items()}
+        spans = {name: span(one.spec.heights for one in some) for name, some in self._tables.items()}
         return [*opens, *shorter(spans, self.heights)]
 
     def derived(self) -> frozenset[str]:
@@ -99,7 +99,7 @@ class ExportFiles:
         lacking: dict[HeightRange, list[str]] = {}
         for table, some in self._tables.items():
             specs = [one.spec for one in some]
-            for gap in gaps(specs, span(specs) or HeightRange(0, 0)):
+            for gap in gaps(specs, span(spec.heights for spec in specs) or HeightRange(0, 0)):
                 lacking.setdefault(gap, []).append(table)
         for gap, tables in lacking.items():
             found.append(Finding(gap.start, ",".join(tables), "missing", str(gap), None, end=gap.end))

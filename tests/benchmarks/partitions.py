@@ -22,7 +22,7 @@ from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.service import Service
 from chainq.lake import data_set
-from chainq.lake.files import SCHEMAS, VERSION, PartitionFile, Receipt
+from chainq.lake.files import PartitionFile, Receipt
 from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.planning.exchange import Grade
 from chainq.rows.tables import table_rows
@@ -45,8 +45,7 @@ def make(root: Path, count: int, size: int, tables: Sequence[str] = ("blocks",),
     chain = Chain(tip=DEFAULT_TIP)
     origin = data_set.Origin(0, chain.block_hash(0))
     root.mkdir(parents=True, exist_ok=True)
-    schemas = {table: SCHEMAS[table] for table in tables}
-    made = data_set.DataSet(data_set.VERSION, origin, size, 0, schemas)
+    made = data_set.DataSet(data_set.VERSION, origin, size, 0, [*tables])
     (root / data_set.NAME).write_bytes(msgspec.json.encode(made))
     for start in range(0, count * size, step * size):
         heights = range(start, start + size)
@@ -70,24 +69,20 @@ def write(root: Path, spec: PartitionSpec, chain: Chain, rows: Sequence[bytes]) 
     """Write one partition."""
     first, last = chain.block_hash(spec.start), chain.block_hash(spec.end - 1)
     previous = chain.block_hash(spec.start - 1) if spec.start else ""
-    path = root / Entry(spec, DEFAULT_TIP, len(rows), digest(previous), digest(last)).name
+    name = Entry(spec, DEFAULT_TIP, len(rows), digest(previous), digest(last)).name
+    path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w+b") as file:
         part = PartitionFile(TABLES[spec.command], file.write, lambda _: None)
         part.write([Raw(row) for row in rows])
         receipt = Receipt(
-            receipt=VERSION,
-            command=spec.command,
-            start=spec.start,
-            end=spec.end,
-            rows=len(rows),
+            name=name,
             first_hash=first,
             last_hash=last,
             previous_hash=previous,
-            sha256=part.sha256,
+            sha256=part.sha256.hexdigest(),
             proof={Grade.ORDER: 1},
             calls=2,
-            tip=DEFAULT_TIP,
             dialect="chain",
             version="0",
         )

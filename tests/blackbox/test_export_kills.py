@@ -57,7 +57,7 @@ def holding_back_records() -> tuple[Moving, threading.Event, threading.Event]:
 
 @pytest.mark.search
 def test_a_worker_that_dies_at_the_same_partition_again_and_again(chainq: Program) -> None:
-    """After three deaths the run ends with 7 and says what may help; the other partitions are there."""
+    """After three deaths the run ends with 7 and says what may help."""
     service, lock = Moving(END), threading.Lock()
     run_id: list[int] = []
 
@@ -75,7 +75,7 @@ def test_a_worker_that_dies_at_the_same_partition_again_and_again(chainq: Progra
         service.hook = hook
         ran = finish(run)
     assert ran.code == 7, ran.err
-    assert "was killed by SIGKILL, 3 times" in ran.err
+    assert "was ended by signal 9, 3 times" in ran.err
     assert "lower -w or -j" in ran.err
 
 

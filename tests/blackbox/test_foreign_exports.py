@@ -37,9 +37,9 @@ def lake(chainq: Program, exports: Exports) -> Lake:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda found: found["tables"].update({"\x1b]0;x\x07": "0"}),
-        lambda found: found["tables"].update({"blocks; touch x #": "0"}),
-        lambda found: found["tables"].update(blocks="\x1b[2J"),
+        lambda found: found["tables"].append("\x1b]0;x\x07"),
+        lambda found: found["tables"].append("blocks; touch x #"),
+        lambda found: found.update(tables={"blocks": "\x1b[2J"}),
         lambda found: found.update(partition=10**30),
         lambda found: found.update(partition=0),
         lambda found: found.update(start=2**32),

@@ -37,7 +37,7 @@ def test_a_typo_in_an_id_is_always_found(place: int, character: str) -> None:
         (identifiers.program, ["credits.aleo", "token_registry.aleo", "a.b", "A1_.x9"]),
         (identifiers.function, ["transfer_public", "x", "Hello2"]),
         (identifiers.url, ["demo:", "http://127.0.0.1:8545", "https://example.org/v1/rpc?key=x", "http://[::1]:80/"]),
-        (identifiers.url, ["https://u:p@host/", "HTTP://Host/", "file:///a/folder", "http://a./", "http://127.1/"]),
+        (identifiers.url, ["https://u:p@host/", "HTTP://Host/", "http://a./", "http://127.1/"]),
         (identifiers.url, ["http://a-b.c_d/", "http://b\u00fccher.example/", "http://xn--a.example/"]),
     ],
 )

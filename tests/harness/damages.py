@@ -20,7 +20,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 from chainq.formats import parquet as written  # noqa: E402
-from chainq.lake.names import Entry, PartitionSpec, digest  # noqa: E402
+from chainq.lake.names import digest, parse_entry  # noqa: E402
 from harness.lake import file_of  # noqa: E402
 
 Row = dict[str, Any]
@@ -163,7 +163,11 @@ def rewrite(
     seal = parquet.read_metadata(path).metadata[b"chainq"]
     values = json.loads(seal)
     if forged:
-        values |= {"rows": table.num_rows} | dict(receipt or {})
+        values |= dict(receipt or {})
+        entry = parse_entry(values["name"])
+        assert entry is not None
+        previous, last = digest(values["previous_hash"]), digest(values["last_hash"])
+        values["name"] = entry._replace(rows=table.num_rows, previous=previous, last=last).name
         seal = json.dumps(values).encode()
     path.unlink()
     buffer = io.BytesIO()
@@ -174,8 +178,5 @@ def rewrite(
             writer.write_table(table[low:high])
         own = {"chainq": seal} if sealed else {}
         writer.add_key_value_metadata({**own, **written.UNSEALED, **(more or {})})
-    if forged:
-        spec = PartitionSpec(command, start, values["end"])
-        previous, last = digest(values["previous_hash"]), digest(values["last_hash"])
-        path = root / Entry(spec, values["tip"], values["rows"], previous, last).name
+    path = root / values["name"] if forged else path
     path.write_bytes(written.sealed(buffer.getvalue()))

@@ -21,7 +21,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Partition(NamedTuple):
-    """A partition as it lies there: its name, the receipt in its metadata, and its rows, each value as a text."""
+    """A partition as it lies there: its name, the receipt in its metadata with the facts of the name in it, and its
+    rows, each value as a text."""
 
     name: str
     receipt: dict[str, Any]
@@ -84,7 +85,11 @@ def partition(name: str, file: Any) -> Partition:
     with parquet.ParquetFile(file) as opened:
         metadata = opened.metadata.metadata
         found = opened.read().to_pylist()
-    return Partition(name, json.loads(metadata[b"chainq"]), texts(found))
+    receipt = json.loads(metadata[b"chainq"])
+    entry = parse_entry(receipt["name"])
+    assert entry, receipt
+    facts = {**entry.spec._asdict(), "tip": entry.tip, "rows": entry.rows}
+    return Partition(name, {**receipt, **facts}, texts(found))
 
 
 def texts(found: list[dict[str, Any]]) -> list[Texts]:

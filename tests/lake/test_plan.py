@@ -52,7 +52,7 @@ def test_the_file_that_counts(files: list[tuple[int, int, int]], dice: random.Ra
     foreign = [(entry(5, 9).name, 1, 0.0), (entry(0, GRID + 1).name, 1, 0.0), ("records/notes.txt", 1, 0.0)]
     mixed = [*names, *foreign]
     dice.shuffle(mixed)
-    found = take(DataSet(2, Origin(0, "x"), GRID, 0, {}), mixed)
+    found = take(DataSet(2, Origin(0, "x"), GRID, 0, []), mixed)
     best: dict[int, Entry] = {}
     for one in entries:
         best[one.spec.start] = max(one, best.get(one.spec.start, one))
