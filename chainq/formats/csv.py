@@ -39,7 +39,7 @@ class Csv:
         self._out, self._selected = out, spec.selected
         self._paths = [column.path for column in spec.columns]
         self._warn = few(spec.warn, f"more unknown fields are left out of {self.name}")
-        self._unknown = sorted(unlisted_of(spec))  # and those seen so far: fields that readers skip
+        self._unknown = dict.fromkeys(sorted(unlisted_of(spec)))  # and those seen so far: fields that readers skip
         self._pick = Picker(self._paths, None if spec.selected else self._on_unknown)
         self._sanitize: Callable[[str], str] = printable if spec.terminal else str
         self._flat = not (spec.terminal or any("." in path or "[" in path for path in self._paths))
@@ -58,7 +58,7 @@ class Csv:
         columns = None
         if self._flat:
             with suppress(ValueError, msgspec.DecodeError):
-                columns = _columns(self._paths, rows, None if self._selected else self._unknown)
+                columns = _columns(self._paths, rows, None if self._selected else [*self._unknown])
         if columns is None:
             return self._records([self._sanitize(text_of(value)) for value in self._pick(row)] for row in rows)
         text = self.line_end.join((*map(self.delimiter.join, zip(*columns, strict=True)), ""))
@@ -73,7 +73,7 @@ class Csv:
         if path not in self._unknown:
             left = f"unknown field {path!r} is left out of {self.name}"
             self._warn(f"{left}; use jsonl, or select it by --columns and --no-check")
-            self._unknown.append(path)
+            self._unknown[path] = None
 
     def _records(self, records: Iterable[Sequence[str]]) -> bytes:
         text = io.StringIO(newline="")

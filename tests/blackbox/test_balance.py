@@ -124,7 +124,6 @@ def test_a_stopped_run_says_where_the_next_one_goes_on(chainq: Program) -> None:
     for words, said in (
         (("--checkpoint", "kept"), "; the next run reads from block 0 on"),
         (("0:",), ""),
-        (("--end", "3000"), ""),
     ):
         service = Moving(5_000)
         begun, go = held(service, FULL_BLOCKS.__contains__)

@@ -13,7 +13,9 @@ from harness.truth import Truth
 
 
 @pytest.mark.parametrize(
-    ("start", "words"), [(0, ("blocks",)), (2000, ("records", "--csv", "--page-size", "50"))], ids=["blocks", "records"]
+    ("start", "words"),
+    [(0, ("blocks",)), (2300, ("records", "--csv", "--page-size", "50"))],
+    ids=["blocks", "records"],
 )
 def test_7_a_full_disk(start: int, words: tuple[str, ...], chainq: Program, serve: Serve) -> None:
     """On a full disk: exit 7, how far it came, whole rows in the file; with room again the next run completes it."""

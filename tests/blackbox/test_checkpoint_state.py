@@ -44,7 +44,7 @@ def test_the_checkpoint_moves_chunk_by_chunk_and_is_never_half(chainq: Program, 
 
     In a run of less than a few seconds it does so at the end alone.
     """
-    service, seen = Moving(FIRST + 120), []
+    service, seen = Moving(FIRST + 60), []
     job = Job(chainq, serve(service), "records", "--start", str(FIRST), "--page-size", "100", "-j", "1")
 
     def look(_: str) -> None:
@@ -72,8 +72,8 @@ def test_positions_cost_hardly_a_call(chainq: Program, serve: Serve) -> None:
 
     With one request at a time: of several, each may ask for the same block summaries.
     """
-    service = Moving(FIRST + 1200)
-    words = ("records", "--start", str(FIRST), "--end", str(FIRST + 1000), "--page-size", "100", "-j", "1")
+    service = Moving(FIRST + 600)
+    words = ("records", "--start", str(FIRST), "--end", str(FIRST + 400), "--page-size", "100", "-j", "1")
     url = serve(service)
     assert chainq(*words, "-o", "plain", url=url).code == 0
     assert len(service.calls) > 15
@@ -107,15 +107,15 @@ def test_a_new_block_takes_few_calls(command: str, most: int, chainq: Program, t
 
 
 def test_long_lives_keep_the_checkpoint_small(chainq: Program, serve: Serve) -> None:
-    """After a hundred chunks the checkpoint is still a small file."""
+    """After many chunks the checkpoint is still a small file."""
     service = Moving(0)
     service.hook = lambda method: setattr(service, "tip", service.tip + (method == "latest/block"))
     job = Job(chainq, serve(service), "blocks", "--columns", "height")
     process = job.start("--follow", "--interval", "0.01", out="")
     assert process.stdout is not None
-    for _ in range(120):
+    for _ in range(70):
         assert process.stdout.readline()
     process.send_signal(signal.SIGTERM)
     assert finish(process).code == -signal.SIGTERM
-    assert job.next >= 119
+    assert job.next >= 69
     assert job.kept.stat().st_size < 8192

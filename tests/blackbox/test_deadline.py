@@ -52,7 +52,6 @@ def hanging() -> Iterator[tuple[Hanging, str]]:
         ],
         (("block", "5"), 0),
         (("records", "0:3000"), 3),
-        (("program-transactions", "credits.aleo", "transfer_public"), 2),
         (("blocks", "--follow"), 1),
         (("sql", "--end", "50", "select 1 from blocks"), 0),
         several=True,
@@ -105,8 +104,7 @@ def test_4_the_next_run_resumes(hanging: tuple[Hanging, str], chainq: Program, t
     assert difference(job.out.read_bytes().split(b"\n")[:-1], truth.groups("records", FIRST, FIRST + 901)) == ""
 
 
-@pytest.mark.parametrize("stop", ["deadline", "signal"])
-@pytest.mark.parametrize("recorded", [True, False], ids=["hashes there", "nothing recorded"])
+@pytest.mark.parametrize(("recorded", "stop"), [(True, "signal"), (False, "deadline")])
 def test_a_run_that_is_ended_records_what_is_whole(
     recorded: bool, stop: str, hanging: tuple[Hanging, str], chainq: Program, truth: Truth
 ) -> None:

@@ -220,12 +220,12 @@ def test_an_export_without_commands_extends_what_is_there(chainq: Program, lake:
 def test_two_exports_at_once(chainq: Program, truth: Truth, lake: Lake) -> None:
     """Neither waits for the other, and both end well: the rows are there once."""
     service = Moving(FIRST + 5000)
-    words = ("export", "records", "blocks", f"{FIRST}:{FIRST + 120}", "--partition", "20", "--to", "lake", "-w", "1")
+    words = ("export", "records", "blocks", f"{FIRST}:{FIRST + 60}", "--partition", "20", "--to", "lake", "-w", "1")
     with serving(service) as url:
         runs = [chainq.start(*words, url=url) for _ in range(2)]
         assert [finish(run).code for run in runs] == [0, 0]
     for command in ("records", "blocks"):
-        assert lake.rows(command) == due(truth.rows(command, FIRST, FIRST + 120))
+        assert lake.rows(command) == due(truth.rows(command, FIRST, FIRST + 60))
     assert lake.stray == []
 
 

@@ -42,9 +42,8 @@ def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path) -> 
         (tmp_path / package).mkdir(exist_ok=True)
         assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path / package)), 2)
 
-    for package in PACKAGES:
-        refused(package)
-        assert not lake.exists(), package
+    refused("pyarrow")
+    assert not lake.exists()
     made = ("export", "blocks", "100:130", "--to", "lake", "--partition", "10", "-w", "1", "-q")
     assert chainq(*made, url=url).code == 0
     before = everything(lake)

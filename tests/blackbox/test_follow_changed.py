@@ -11,6 +11,7 @@ import pytest
 
 from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program, finish
+from harness.search import some
 from harness.services import Moving, Serve, serving
 from harness.truth import Truth
 
@@ -63,7 +64,7 @@ def append(out: Path) -> None:
         file.write(b"junk\n")
 
 
-@pytest.mark.parametrize("change", [edit, cut, append])
+@pytest.mark.parametrize("change", some([edit, cut, append], edit, append))
 def test_6_a_file_that_was_changed(change: Callable[[Path], None], chainq: Program, truth: Truth) -> None:
     """The next poll ends with exit 6 and leaves the file as it is; so does the next run if rows are gone. What was
     appended is taken for the rest of a run that was killed."""
@@ -85,8 +86,7 @@ def test_6_a_file_that_was_changed(change: Callable[[Path], None], chainq: Progr
     assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[0], HELD[1] + GROWN))
 
 
-@pytest.mark.parametrize("place", ["other", "old/out"])
-@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize(("place", "create"), [("other", True), ("old/out", False)])
 def test_a_file_that_was_moved(place: str, create: bool, chainq: Program, truth: Truth) -> None:
     """A warning names the height from which the new file has the rows; each row is in one of them."""
     with following(chainq) as job:

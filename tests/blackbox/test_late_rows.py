@@ -52,7 +52,7 @@ def moving(faults: Faults, steps: tuple[int, ...], seed: str) -> Iterator[tuple[
 )
 def test_follow_gets_every_row_once(kind: str, filed: bool, chainq: Program, truth: Truth) -> None:
     """--follow without a checkpoint writes each row once, to a file and to a pipe."""
-    groups, stop = truth.groups("records", FIRST - 20, FIRST + 61), FIRST + 60
+    groups, stop = truth.groups("records", FIRST - 20, FIRST + 31), FIRST + 30
     due = sum(map(len, groups))
     with moving(BEHIND[kind], (0, 1), f"follow {kind} {'out' if filed else ''}") as (service, url):
         real = service.hook

@@ -24,7 +24,7 @@ def test_fresh_keys_find_theirs_and_nothing_else(chainq: Program, workers: str, 
 
     The rows are more than one process compares before it starts others.
     """
-    mine, yours, other = keys = [fresh_key() for _ in range(3)]
+    mine, yours, other = keys = [fresh_key(number) for number in range(3)]
     records = [fresh_records(key.address, 8) for key in keys]
     mixed = [record for three in zip(*records, strict=True) for record in three]
     service = Holding(mixed, 1_250, first=1_000, apart=10)
@@ -79,7 +79,7 @@ def test_records_are_found_on_servers_with_faults(chainq: Program, serve: Serve)
 
 def test_a_record_that_does_not_decrypt_is_a_contradiction(chainq: Program, serve: Serve) -> None:
     """The ownership row says that the key owns it, the ciphertext is another's."""
-    mine, other = fresh_key(), fresh_key()
+    mine, other = fresh_key(), fresh_key(1)
     (owned,), (foreign,) = fresh_records(mine.address, 1), fresh_records(other.address, 1)
     service = Holding([owned._replace(record_ciphertext=foreign.record_ciphertext)], 200, first=0)
     ran, unread = (

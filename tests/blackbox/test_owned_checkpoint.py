@@ -41,7 +41,7 @@ def test_later_runs_add_what_is_new(chainq: Program, serve: Serve) -> None:
 def test_a_first_run_without_records_says_so(chainq: Program, serve: Serve) -> None:
     """With the address, by which one sees a mistyped key; later runs, which most often find nothing, say nothing. Two
     checkpoints of one key do not show that they are of one key."""
-    key, other = fresh_key(), fresh_key()
+    key, other = fresh_key(), fresh_key(1)
     service = Holding(fresh_records(other.address, 2), FIRST + 20, first=FIRST)
     jobs = [Job(chainq, serve(service), "owned", "-w", "1", "--start", str(FIRST), place=place) for place in "ab"]
     for job in jobs:
@@ -60,7 +60,7 @@ def test_a_first_run_without_records_says_so(chainq: Program, serve: Serve) -> N
 
 def test_a_checkpoint_belongs_to_its_keys(chainq: Program, serve: Serve) -> None:
     """The same keys in another order are the same; others are refused, and neither is named."""
-    mine, yours, other = (fresh_key() for _ in range(3))
+    mine, yours, other = map(fresh_key, range(3))
     service = Holding(fresh_records(mine.address, 2), FIRST + 20, first=FIRST)
     job = Job(chainq, serve(service), "owned", "-w", "1", "--start", str(FIRST), "--view-key-file")
     words = job.words

@@ -15,6 +15,7 @@ from harness.account import fresh_records
 from harness.jobs import starting
 from harness.kills import children
 from harness.program import LONGEST, Program, finish, one_line
+from harness.search import some
 from harness.services import Serve
 from harness.wallet import PUBLISHED, VARIABLE, Holding, fresh_key, key_file, transitions
 
@@ -96,29 +97,29 @@ def scanning(chainq: Program, url: str, *arguments: str, env: dict[str, str]) ->
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-def test_no_key_leaves_the_process(chainq: Program, serve: Serve) -> None:
+@pytest.mark.parametrize("source", some(["file", "environment"], "environment"))
+def test_no_key_leaves_the_process(chainq: Program, serve: Serve, source: str) -> None:
     """Not in a command line, a file, a request, a log or an environment that a child gets; nor its scalar."""
     key = fresh_key()
     service = Holding(fresh_records(key.address, 16), 3_000)
     secrets = [key.text.encode(), key.text[9:].encode(), key.scalar.encode(), int(key.scalar).to_bytes(32, "little")]
-    for source in ("file", "environment"):
-        env = {VARIABLE: key.text} if source == "environment" else {}
-        file = ("--view-key-file", key_file(chainq.home, key)) if source == "file" else ()
-        with scanning(chainq, serve(service), *file, "-v", "--decrypt", env=env) as process:
-            seen = [Path(f"/proc/{number}/cmdline").read_bytes() for number in (process.pid, *children(process.pid))]
-            seen += [Path(f"/proc/{number}/environ").read_bytes() for number in children(process.pid)]
-            assert len(seen) >= 5
-            if source == "file":
-                seen.append(Path(f"/proc/{process.pid}/environ").read_bytes())
-            ran = finish(process)
-        assert ran.code == 0, ran.err
-        assert key.address.encode() in ran.out
-        Path(chainq.home / "keys").unlink(missing_ok=True)
-        seen += [path.read_bytes() for path in chainq.home.rglob("*") if path.is_file()]
-        seen += [ran.out, ran.err.encode(), *service.received]
-        assert not [text for text in seen for secret in secrets if secret in text]
-        public = [ran.err.encode(), *service.received]  # the address is in the rows, and nowhere else
-        assert not [text for text in public if key.address.encode() in text]
+    env = {VARIABLE: key.text} if source == "environment" else {}
+    file = ("--view-key-file", key_file(chainq.home, key)) if source == "file" else ()
+    with scanning(chainq, serve(service), *file, "-v", "--decrypt", env=env) as process:
+        seen = [Path(f"/proc/{number}/cmdline").read_bytes() for number in (process.pid, *children(process.pid))]
+        seen += [Path(f"/proc/{number}/environ").read_bytes() for number in children(process.pid)]
+        assert len(seen) >= 5
+        if source == "file":
+            seen.append(Path(f"/proc/{process.pid}/environ").read_bytes())
+        ran = finish(process)
+    assert ran.code == 0, ran.err
+    assert key.address.encode() in ran.out
+    Path(chainq.home / "keys").unlink(missing_ok=True)
+    seen += [path.read_bytes() for path in chainq.home.rglob("*") if path.is_file()]
+    seen += [ran.out, ran.err.encode(), *service.received]
+    assert not [text for text in seen for secret in secrets if secret in text]
+    public = [ran.err.encode(), *service.received]  # the address is in the rows, and nowhere else
+    assert not [text for text in public if key.address.encode() in text]
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")

@@ -95,7 +95,7 @@ def test_many_full_blocks_are_announced(
     """Before the first call, a line says which heights and how many blocks, and what reads fewer, but not with -q."""
     key = fresh_key()
     service = holding(key, ())
-    service.tip = service.chain.tip = 700
+    service.tip = service.chain.tip = 160
     monkeypatch.setattr(walk, "MANY", 10)
 
     def refuse(method: str) -> None:
@@ -109,12 +109,12 @@ def test_many_full_blocks_are_announced(
         assert "full blocks" not in chainq(*words, "-q", url=serve(service)).err
     told = chainq(*words, url=serve(service)).err.splitlines()[0]
     found = re.fullmatch(
-        rf"chainq: warning: {reader} reads ([0-9]+) full blocks, heights ([0-9]+)-700; {ways}, "
+        rf"chainq: warning: {reader} reads ([0-9]+) full blocks, heights ([0-9]+)-160; {ways}, "
         "--lake DEST requests fewer",
         told,
     )
     assert found, told
-    assert int(found[1]) == 701 - int(found[2])
+    assert int(found[1]) == 161 - int(found[2])
 
 
 def test_spends_as_of_a_block(chainq: Program, serve: Serve) -> None:

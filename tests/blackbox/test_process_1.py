@@ -57,7 +57,7 @@ def test_process_1_ends_when_it_is_told(
 
 
 @pytest.mark.skipif(not allowed(), reason="a name space of users is not allowed here")
-@pytest.mark.parametrize("home", ["/dev/null/home", None])
+@pytest.mark.parametrize("home", some(["/dev/null/home", None], None))
 def test_a_user_without_a_name_or_a_home(home: str | None, chainq: Program, server: Servers) -> None:
     """As in an image with a read-only root and a number for a user: runs, checkpoints and exports work."""
     env = chainq.environment()

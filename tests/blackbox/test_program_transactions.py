@@ -68,6 +68,7 @@ def test_the_faults_of_the_sample_server(fault: str, chainq: Program, server: Se
     assert ran.rows == due[: len(ran.rows) if ran.code else None]
 
 
+@pytest.mark.search
 def test_a_block_that_is_too_heavy_for_pages_comes_from_its_full_block(
     chainq: Program, server: Servers, truth: Truth
 ) -> None:

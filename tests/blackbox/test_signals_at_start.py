@@ -30,15 +30,22 @@ def struck(program: Program, module: str, number: signal.Signals) -> dict[str, s
     return {"PYTHONPATH": str(folder), "AT": module, "BY": str(int(number))}
 
 
-@pytest.mark.parametrize("module", ["typing", "chainq.cli.main", "typer", "chainq.cli.options"])
+@pytest.mark.parametrize("module", ["typing", "chainq.cli.options"])
 def test_130_ctrl_c_while_the_program_loads(module: str, chainq: Program) -> None:
     """Ctrl-C before a command has begun ends the program by SIGINT without a word: nothing was done."""
     ran = chainq("block", "5", url="demo:", env=struck(chainq, module, signal.SIGINT))
     assert (ran.code, ran.out, ran.err) == (-signal.SIGINT, b"", "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("module", ["chainq.cli.run", "chainq.formats.csv", "httpx", "chainq.rows.sorting"])
+@pytest.mark.parametrize(
+    ("module", "number"),
+    [
+        ("chainq.cli.run", signal.SIGINT),
+        ("chainq.formats.csv", signal.SIGTERM),
+        ("httpx", signal.SIGTERM),
+        ("chainq.rows.sorting", signal.SIGINT),
+    ],
+)
 def test_a_signal_inside_an_import(module: str, number: signal.Signals, chainq: Program, server: Servers) -> None:
     """A signal that comes while a module is imported ends the run when the import has ended, and is not mistaken."""
     words = ("records", "--start", "0", "--end", "5000000", "--csv")

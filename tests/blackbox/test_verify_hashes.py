@@ -73,13 +73,13 @@ def test_a_data_set_is_repaired(program: Program, url: str, chain: SealedChain) 
 def test_another_history_is_found_by_the_anchor_only(program: Program, chain: SealedChain) -> None:
     """A chain of another seed agrees with itself, but not with the hash that is trusted."""
     with planted(SealedChain(7, BLOCKS)) as other:
-        assert program("verify", "0:10", *HASHES, url=other).code == 0
-        for start, end in ((0, 10), (BLOCKS - 5, BLOCKS)):
-            anchor = f"{LAST}:{chain.block_hash(LAST)}"
-            ran = program("verify", f"{start}:{end}", *HASHES, "--anchor", anchor, "--jsonl", url=other)
-            assert ran.code == 6
-            assert {(height, check) for height, _, check in findings(ran.rows)} == {(LAST, "anchor")}
-            assert f"not anchored at block {LAST}" in ran.err
+        span = f"{BLOCKS - 5}:{BLOCKS}"
+        assert program("verify", span, *HASHES, url=other).code == 0
+        anchor = f"{LAST}:{chain.block_hash(LAST)}"
+        ran = program("verify", span, *HASHES, "--anchor", anchor, "--jsonl", url=other)
+        assert ran.code == 6
+        assert {(height, check) for height, _, check in findings(ran.rows)} == {(LAST, "anchor")}
+        assert f"not anchored at block {LAST}" in ran.err
 
 
 def test_blocks_above_the_anchor_stay_open(program: Program, url: str, chain: SealedChain) -> None:

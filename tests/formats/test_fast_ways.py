@@ -68,7 +68,6 @@ def as_columns(rows: Sequence[str], *, fast: bool) -> tuple[object, list[str]]:
         product([as_csv, as_parquet, as_columns], FIELDS),
         *((as_csv, field) for field in FIELDS),
         *((as_parquet, field) for field in ("height", "of_this_server")),
-        (as_columns, "height"),
         several=True,
     ),
 )

@@ -117,20 +117,15 @@ def test_the_example_is_ten_lines() -> None:
     assert len([line for line in lines if not line.startswith(("import ", "from "))]) <= 10
 
 
-@pytest.mark.parametrize(
-    ("name", "header", "height"), [("psv", "", ".+"), ("headed", "# .+\n", '- .*"height":"(.+?)".*')]
-)
-def test_a_format_that_is_appended_to(
-    environment: Environment, name: str, header: str, height: str, tmp_path: Path
-) -> None:
+def test_a_format_that_is_appended_to(environment: Environment, tmp_path: Path) -> None:
     """A plug-in that declares `append` works with --checkpoint: the next run adds its rows, with no second header."""
     for end in ("7", "9"):
-        line = f"blocks --start 5 --end {end} --checkpoint c -o heights --columns height --format {name}"
+        line = f"blocks --start 5 --end {end} --checkpoint c -o heights --columns height --format headed"
         ran = environment.run(line, tmp_path)
         assert (ran.code, ran.out, ran.err) == (0, b"", "")
-    text = (tmp_path / "heights").read_text()
-    assert re.fullmatch(f"{header}({height}\n){{4}}", text)
-    assert re.findall(height, text) == ["5", "6", "7", "8"]
+    header, *rows = (tmp_path / "heights").read_text().splitlines()
+    assert header.startswith("# ")
+    assert re.findall('"height":"(.+?)"', "".join(rows)) == ["5", "6", "7", "8"]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ EXPORTS = {
     "blocks": Export("--tip 700", ("blocks 0:300 --partition 100",)),
     "two": Export("--tip 700", ("blocks records 0:200 --partition 100",)),
     # In many partitions.
-    "indexed": Export("--tip 219", ("chain :200 --partition 5", "chain :")),
+    "indexed": Export("--tip 219", ("chain :200 --partition 20", "chain :")),
     "one": Export("--tip 400", ("chain ownership 100:110 --partition 10",)),
 }
 

@@ -24,50 +24,50 @@ from chainq.wallet.ownership import Matcher
 Rows = Callable[[int, Sequence[int]], list[Any]]
 LISTS = ("records", "ownership", "transitions", "transactions")
 HASHES = ("block_hash", "transactions_root", "ratifications_root", "subdag_root", "batch_id", "transition_id")
-LARGEST = 30_000  # rows of a height that are kept
+LARGEST = 2_000  # rows of a height that are kept: of one with 25,000 most requests take few
+CHAINS: set[type[Chain]] = {Chain}  # whose rows depend on nothing but what `_Block` compares
 
 _list, _block = Results._list, Results._block
 _begin, _owners = Matcher.__init__, Matcher._owners
 _known: dict[Any, list[int]] = {}
 
 
-class _Values:
-    """The values of a chain: equal for chains that have the same rows."""
+class _Block:
+    """What the rows of a block are made of: equal for blocks of any chains that have the same rows."""
 
-    def __init__(self, results: Results) -> None:
-        self.results, chain = results, results._chain
-        marks = (*chain.planted.items(), *chain.tags.items(), *chain._sides)
-        self._key = (type(chain), chain.genesis, chain._again, chain.layout, marks)
+    def __init__(self, results: Results, height: int) -> None:
+        self.results, self.height, chain = results, height, results._chain
+        first = chain.records.before(height)
+        numbers = range(first, first + chain.records.count(height))
+        planted = [(number, one) for number, one in chain.planted.items() if number in numbers]
+        tags = [(place, tag) for place, tag in chain.tags.items() if place[0] == height]
+        sides = [side for side in chain._sides if side[0] <= height]
+        self._key = (height, chain.genesis, chain._again == height, chain.layout, *planted, *tags, *sides)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Values) and self._key == other._key
+        return isinstance(other, _Block) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
 
 
-def _values(results: Results) -> _Values | None:
-    """Return the values of a chain; None for one whose rows also depend on something else."""
-    if type(results._chain) is not Chain:
-        return None
-    if "values" not in vars(results):
-        vars(results)["values"] = _Values(results)
-    found: _Values = vars(results)["values"]
-    return found
+def _plain(results: Results) -> bool:
+    """Return whether rows depend on nothing else: a test may replace a method of a chain."""
+    return type(results._chain) in CHAINS and "ownership_rows" not in vars(results._chain)
 
 
-def _made(values: _Values, handler: str, height: int) -> bytes:
-    return orjson.dumps(_block(values.results, handler, height))
+def _made(block: _Block, handler: str) -> bytes:
+    return orjson.dumps(_block(block.results, handler, block.height))
 
 
 _full, _summary = lru_cache(maxsize=2048)(_made), lru_cache(maxsize=32_768)(_made)  # a full block has 100 KB
 
 
-@lru_cache(maxsize=4096)
-def _rows(values: _Values, handler: str, height: int, count: int) -> list[bytes]:
-    ask = Ask(handler, height, height + 1, height, 0, values.results, NO_FAULTS, Memory())
-    _, rows = _list(values.results, ask)
-    return list(map(orjson.dumps, rows(height, range(count))))
+@lru_cache(maxsize=8192)
+def _rows(block: _Block, handler: str, count: int) -> list[bytes]:
+    ask = Ask(handler, block.height, block.height + 1, block.height, 0, block.results, NO_FAULTS, Memory())
+    _, rows = _list(block.results, ask)
+    return list(map(orjson.dumps, rows(block.height, range(count))))
 
 
 def _item(height: int, row: Any, position: int = 0) -> Item:
@@ -75,23 +75,21 @@ def _item(height: int, row: Any, position: int = 0) -> Item:
 
 
 def _kept_block(results: Results, handler: str, height: int) -> Any:
-    values = _values(results)
-    if values is None:
+    if not _plain(results):
         return _block(results, handler, height)
-    return (_full if handler == "full_blocks" else _summary)(values, handler, height)
+    return (_full if handler == "full_blocks" else _summary)(_Block(results, height), handler)
 
 
 def _kept_list(results: Results, ask: Ask) -> tuple[Tally, Rows]:
     tally, rows = _list(results, ask)
-    values = _values(results)
-    if values is None or ask.handler not in LISTS:
+    if ask.handler not in LISTS or not _plain(results):
         return tally, rows
 
     def kept(height: int, positions: Sequence[int]) -> list[Any]:
         count = tally.count(height)
         if count > LARGEST:
             return rows(height, positions)
-        every = _rows(values, ask.handler, height, count)
+        every = _rows(_Block(results, height), ask.handler, count)
         return [every[position] for position in positions]
 
     return tally, kept

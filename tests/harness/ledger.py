@@ -14,6 +14,7 @@ from aleo import mainnet as sdk
 
 from chainq.demo.chain import Chain
 from chainq.demo.planted import Input, Planted
+from harness import kept
 
 FEE = 2_000
 
@@ -39,6 +40,9 @@ class Ledger(Chain):
             del self.tags[place]
 
 
+kept.CHAINS.add(Ledger)
+
+
 class Held(NamedTuple):
     """A record of the wallet: the number of its key, its plaintext, its amount, and where it came."""
 
@@ -47,6 +51,12 @@ class Held(NamedTuple):
     amount: int
     height: int
     number: int
+
+
+@cache
+def private_key(_number: int) -> Any:
+    """A key that nobody had before this process."""
+    return sdk.PrivateKey.random()
 
 
 @cache
@@ -105,8 +115,8 @@ class Wallet:
 
     def __init__(self, keys: int, height: int, seed: str) -> None:
         self.dice = random.Random(seed)  # noqa: S311  # seeded on purpose
-        self.private = sorted((sdk.PrivateKey.random() for _ in range(keys)), key=lambda key: str(key.address))
-        self.stranger = sdk.PrivateKey.random()
+        self.private = sorted(map(private_key, range(keys)), key=lambda key: str(key.address))
+        self.stranger = private_key(-1)
         self.chain, self.height = Ledger(), height
         self.held: dict[int, Held] = {}  # by the number of the record
         self.spent: dict[int, int] = {}  # number of a record -> height

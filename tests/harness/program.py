@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, NoReturn
 from unittest.mock import patch
 
 from chainq.demo import http_server
@@ -212,13 +212,19 @@ def serving(service: Service, *released: threading.Event) -> Iterator[str]:
     server = http_server.DemoServer(service, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.port}/"
     IN_PROCESS[url] = lambda: Inside(service)
+    vars(service).pop("_answer", None)
     with running(server):
         try:
             yield url
         finally:
             del IN_PROCESS[url]
+            vars(service)["_answer"] = _gone  # to calls that waited: nobody reads what they would compute
             for event in released:
                 event.set()
+
+
+def _gone(*_: object) -> NoReturn:
+    raise ConnectionError
 
 
 @contextmanager

@@ -186,8 +186,7 @@ def test_a_pool_without_connections_slows_the_run_down() -> None:
     assert {request.ahead for request in server.requests[first:]} == {0}
 
 
-@pytest.mark.parametrize("calls", [1, 5])
-@pytest.mark.parametrize("once", [False, True])
+@pytest.mark.parametrize(("calls", "once"), [(1, True), (5, False)])
 def test_a_heavy_block_comes_from_its_full_block(calls: int, once: bool) -> None:
     """Few pages fail, whatever number of rows the block has, and the others are in pages of many rows again."""
     heavy = [row for n in range(500, 900) for row in [transaction(n, n, 5000, calls)] * calls]

@@ -18,7 +18,7 @@ pytest.importorskip("aleo")
 @pytest.mark.search
 def test_rows_of_several_keys_with_their_records() -> None:
     """Heights are numbers, as the service sends them; the plaintext is that of the SDK."""
-    mine, yours = fresh_key(), fresh_key()
+    mine, yours = fresh_key(), fresh_key(1)
     records = [record for key in (mine, yours) for record in fresh_records(key.address, 2)]
     service = Holding(records, 400, first=100)
     with serving(service) as url, Client(url) as client:

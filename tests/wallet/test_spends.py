@@ -111,7 +111,7 @@ def spend(*blocks: Raw) -> tuple[int, str] | None:
 @pytest.mark.parametrize(
     ("program", "names", "kind", "outer"),
     [
-        ("outer_static.aleo", (), "record", "external_record"),
+        pytest.param("outer_static.aleo", (), "record", "external_record", marks=pytest.mark.search),
         ("outer_dynamic.aleo", ("credits", "aleo", "transfer_private"), "record_with_dynamic_id", "record_dynamic"),
     ],
     ids=["static", "dynamic"],
