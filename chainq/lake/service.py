@@ -32,7 +32,7 @@ from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.lake import reader
 from chainq.query import Batch
-from chainq.rows.fields import object_of, text_of
+from chainq.rows.fields import object_of
 from chainq.transport.base import Request, Response, check_size
 from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 
@@ -190,13 +190,12 @@ class StoredService:
         return next(self.reader.rows("blocks", HeightRange(max(0, self.reader.tip), self.reader.tip + 1)), None)
 
     def _transactions(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        """Yield summaries; in lists, their types begin with a capital letter."""
+        """Yield summaries."""
         height = given[Role.HEIGHT]
         for row in self.reader.rows(method.command, HeightRange(height, height + 1)):
             members = object_of(row)
             summary = {name: members[name] for name in _SUMMARY if name in members}
-            kind = {"type": text_of(summary["type"]).capitalize()} if "type" in summary else {}
-            yield Raw(msgspec.json.encode({"block_id": height, **summary, **kind}))
+            yield Raw(msgspec.json.encode({"block_id": height, **summary}))
 
     def _transaction(self, _: Method, given: dict[Role, Any]) -> Raw | None:
         return reader.transaction(self.reader, given[Role.ID])
