@@ -212,7 +212,11 @@ class CallFilterOptions(Group, of=lambda method: bool(method.program), heading=F
 class FilterOptions(Group, of=lambda method: bool(method.condition), heading=FILTER):
     """Which rows, by any field."""
 
-    where: list[str] | None = option("EXPRESSION", "Rows that meet a condition: '{method.condition}'.", common=True)
+    where: list[str] | None = option(
+        "EXPRESSION",
+        "Rows that meet a condition: '{method.condition}'. Operators: = != < <= > >= ~ !~ and or not ( ).",
+        common=True,
+    )
 
 
 class CheckpointOptions(Group, of=lambda method: method.ranged, heading=RESUME):

@@ -20,7 +20,7 @@ from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import mask_url, quoted
-from chainq.text.width import ENDLESS, aligned, terminal_width
+from chainq.text.width import ENDLESS, GAP, LEAST, aligned, terminal_width, wrap
 from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
@@ -104,5 +104,11 @@ def list_faults() -> None:
 
 def _print(rows: Sequence[tuple[str, str]], note: str = "") -> None:
     """Print names with their texts, then a note; names are never broken, so that they can be copied."""
-    lines = aligned(rows, terminal_width() if on_terminal(None) else ENDLESS)
+    room = terminal_width() if on_terminal(None) else ENDLESS
+    if room - GAP - max(len(name) for name, _ in rows) < LEAST:  # a line of its own for each name
+        lines = [
+            line for name, text in rows for line in (name, *(f"  {part}" for part in wrap(text, room - 2) if part))
+        ]
+    else:
+        lines = aligned(rows, room)
     write("".join(f"{line}\n" for line in lines) + note)

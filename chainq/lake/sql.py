@@ -43,6 +43,7 @@ _UTC = "SET TimeZone = 'UTC'"
 _CLOSED = (
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",  # nor Python's variables
+    "SET enable_progress_bar = false",  # it goes to stdout
     _UTC,
     "SET lock_configuration = true",
 )

@@ -266,6 +266,12 @@ def test_times_and_booleans_in_parquet(exported: Program) -> None:
     assert list(found[0]) == [*texts, "false", None, "[1,2]"]
 
 
+def test_no_progress_bar_of_duckdb(exported: Program) -> None:
+    """DuckDB would draw one on stdout, between the rows, in any query of two seconds."""
+    ran = exported("sql", "lake", "select current_setting('enable_progress_bar') as drawn", "--jsonl")
+    assert (ran.code, ran.rows) == (0, [b'{"drawn":false}']), ran.err
+
+
 def test_without_duckdb(chainq: Program, tmp_path: Path) -> None:
     """The message has the line that installs it."""
     (tmp_path / "duckdb.py").write_text("raise ModuleNotFoundError(name='duckdb')")

@@ -132,7 +132,7 @@ def test_an_empty_file_is_no_file_without_rows(kind: str, program: Program) -> N
     [
         (("lake", "--last", "5"), "--last cannot be combined with an export"),
         (("lake", "--start", "5", "--commands", "blocks"), "--commands and --start cannot be combined with an export"),
-        (("demo:",), "a URL with file: or s3://, gs://, az://; name a service with --url"),
+        (("demo:",), "a URL with s3://, gs://, az://; name a service with --url"),
         (("rows.jsonl", "--witness", "demo:"), "--witness cannot be combined with a file"),
         (("rows.jsonl", "--last", "5"), "a file takes --start and --end, two heights of at least 0, not --last"),
     ],
