@@ -36,7 +36,6 @@ from chainq.rows.fields import Picker
 from chainq.rows.tables import table_rows
 from chainq.transport.base import Report, ServiceOptions
 
-ATTEMPTS = 3  # if a reorg happens between the first and the last request
 LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
 
 
@@ -118,21 +117,19 @@ class Worker(Closing):
         """Pause calls of a method; callable from any thread."""
         self._service.connection.hold_back(*hold)
 
-    def write(self, task: Task, attempts: int = ATTEMPTS) -> Done:
-        """Fetch, prove and write one partition. Raises ChainqError, and then keeps the previous files."""
+    def write(self, task: Task) -> Done:
+        """Fetch, prove and write one partition, up to the height of which the service lacks rows: the next run writes
+        the rest. Raises ChainqError, and then keeps the previous files."""
         try:
             return self._write(task)
         except MemoryError:
             raise OutputError("out of memory", LESS_MEMORY) from None
-        except _ReorgError:
-            if attempts == 1:
-                raise
         except BehindError as error:
-            if attempts == 1 or error.height <= task.spec.start:
+            if not task.spec.start < error.height < task.spec.end:
                 raise
-            task = task._replace(spec=task.spec._replace(end=error.height))  # the next run writes what is missing now
-            self._warn(Shortfall(f"{error.message}: this run ends before that height"))
-        return self.write(task, attempts - 1)
+            end, why = error.height, error.message
+        self._warn(Shortfall(f"{why}: this run ends before that height"))
+        return self.write(task._replace(spec=task.spec._replace(end=end)))
 
     def _write(self, task: Task) -> Done:
         (spec, tables, _), service, calls, tip = task, self._service, self._calls, self._job.tip.height
@@ -195,11 +192,12 @@ class Worker(Closing):
         if not method.linked:
             wanted = dict.fromkeys([spec.start, spec.end - 1])
             ends = [row for some in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in some.rows]
-        hashes = _hashes(ends[0], ends[-1])  # of other rows as the service returns them now
-        if not method.linked and hashes[1] != (before or ""):
+        pick = Picker(["block_hash", "previous_hash"])  # of other rows as the service returns them now
+        (first, previous), last = map(hash_text, pick(ends[0])), hash_text(pick(ends[-1])[0])
+        if not method.linked and last != (before or ""):
             what = f"{spec}: block {spec.end - 1} was replaced while rows were fetched"
-            raise _ReorgError(what, "run the command again")
-        return hashes, learned[-1], proofs
+            raise IncompleteError(what, "run the command again")
+        return (first, last, previous), learned[-1], proofs
 
     def _warn(self, text: str) -> None:
         self._say(Note(text))
@@ -207,14 +205,3 @@ class Worker(Closing):
     def _count(self, report: Report) -> None:
         self._calls += 1
         self._say(report)
-
-
-def _hashes(first: Raw, last: Raw) -> tuple[str, str, str]:
-    """Return the hashes of the first and the last block, and of the block before the first."""
-    pick = Picker(["block_hash", "previous_hash"])
-    own, previous = map(hash_text, pick(first))
-    return own, hash_text(pick(last)[0]), previous
-
-
-class _ReorgError(IncompleteError):
-    """The last block of a partition was replaced while its rows were fetched."""

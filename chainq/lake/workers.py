@@ -8,8 +8,10 @@ The service counts calls per client address, whichever process makes them. When 
 to keep waiting, so the other workers need not probe the limit themselves.
 
 A task of dask takes and returns plain values, so workers need only chainq and the profile, and store nothing. If a
-worker dies, others take its tasks; a task that runs twice writes the same file twice. Refusals reach the coordinator as
-dask events.
+worker dies, others take its tasks; a task that runs twice writes the same file twice. Each waits for the service alone.
+
+Rejected: refusals as dask events, by which tasks of a cluster held each other back, too. It took as much code as the
+rest of the engine, and `--rate` keeps a cluster below a limit that is known.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,10 +19,7 @@ from contextlib import ExitStack
 from functools import partial
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
-
-import msgspec
+from typing import TYPE_CHECKING, Any, cast
 
 from chainq.errors import OutputError, UnreachableError, needed
 from chainq.fetching.reading import Note
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from chainq.planning.exchange import Known
 
 RETRIES = 2  # of a task whose worker died, by dask
-_underway: dict[tuple[str, str], Worker] = {}
-"""What this process of the cluster is writing, by the topic of the export and the id of the task."""
 DEATHS = 3  # of workers that had the same partition
 LONGER = 1.0  # seconds: longer than most calls take
 
@@ -158,7 +155,6 @@ class DaskCrew(Closing):
 
             dask: Any = distributed  # it is only partly typed
         self._relay, self._stack = Relay(listener), ExitStack()
-        self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
         at: Any = scheduler
         if scheduler is None:  # processes, because Python code handles the rows
             options = {"dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR"}
@@ -168,7 +164,6 @@ class DaskCrew(Closing):
             self._client: Any = self._stack.enter_context(dask.Client(at))  # waits as dask is configured
         except (OSError, ValueError) as error:
             raise UnreachableError(f"no dask scheduler at {scheduler}: {error}") from None
-        self._client.subscribe_topic(self._topic, self._hear)
         self.size = min(max(1, sum(self._client.nthreads().values())), tasks)
         self._job = job.shared(self.size)
 
@@ -178,55 +173,31 @@ class DaskCrew(Closing):
 
     def write(self, task: Task) -> Done:
         """Write a partition in a task of the cluster."""
-        name = f"{task.spec.command}-{task.spec.start}"
-        values = self._topic, self._job, task
-        future = self._client.submit(_write, *values, key=f"{name}-{uuid4().hex}", retries=RETRIES, pure=False)
+        future = self._client.submit(_write, self._job, task, retries=RETRIES, pure=False)
         try:
             worker, notes, outcome = future.result()
         except Exception as error:  # dask's own, such as the death of several workers
-            raise OutputError(f"{name}: {' '.join(str(error).split())}", "see the logs of the scheduler") from None
+            what = f"{task.spec}: {' '.join(str(error).split())}"
+            raise OutputError(what, "see the logs of the scheduler") from None
         for note in notes:
             self._relay.heard(worker, note, monotonic())
         if isinstance(outcome, Exception):
             raise outcome
-        done: Done = outcome
-        return done
-
-    async def _hear(self, event: tuple[float, bytes]) -> None:
-        """Pass on that the service refused a task's call, and make the other tasks pause if that is new."""
-        refused, report = msgspec.json.decode(event[1], type=tuple[str, Report])
-        if hold := self._relay.heard(refused, report, monotonic()):
-            await self._client.run(_hold_back, self._topic, refused, hold, on_error="ignore")
+        return cast("Done", outcome)
 
 
-def _write(topic: str, job: Job, task: Task) -> tuple[str, list[Note], Done | Exception]:
+def _write(job: Job, task: Task) -> tuple[str, list[Event], Done | Exception]:
     """Write one partition; dask runs this on a worker. Return its address, what it said, and the partition or error."""
     from distributed import get_worker
 
-    here, key = get_worker(), (topic, uuid4().hex)
-    notes: list[Note] = []
-
-    def say(event: Event) -> None:
-        if isinstance(event, Note):
-            notes.append(event)
-        elif isinstance(event, Report) and event.rate_limited:
-            here.log_event(topic, msgspec.json.encode((key[1], event)))  # dask takes bytes
-
+    events: list[Event] = []
+    outcome: Done | Exception
     try:
-        with Worker(job, say) as worker:
-            _underway[key] = worker
-            return str(here.address), notes, worker.write(task)
+        with Worker(job, events.append) as worker:
+            outcome = worker.write(task)
     except Exception as error:
-        return str(here.address), notes, portable(error)
-    finally:
-        _underway.pop(key, None)
-
-
-def _hold_back(topic: str, refused: str, hold: Hold) -> None:
-    """Make all tasks of an export in this process but one pause a method; dask runs this on each worker."""
-    for (of, task), worker in list(_underway.items()):
-        if of == topic and task != refused:
-            worker.hold_back(hold)
+        outcome = portable(error)
+    return str(get_worker().address), [one for one in events if isinstance(one, Note)], outcome
 
 
 Crew = LocalCrew | DaskCrew
