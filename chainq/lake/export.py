@@ -20,8 +20,7 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange, HeightSet, end_above
 from chainq.lake import data_set, delta, plan
-from chainq.lake.data_set import Contents, DataSet, Origin
-from chainq.lake.names import Entry, parse_entry, partitions
+from chainq.lake.data_set import Contents, DataSet, Entry, Origin, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
 from chainq.lake.worker import Job

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.catalog.tables import CHAIN, COMMANDS, DERIVED, SOURCE
 from chainq.errors import IncompleteError, UsageError
-from chainq.lake.names import UNKNOWN, Entry, PartitionSpec, digest, is_settled
+from chainq.lake.data_set import UNKNOWN, Entry, PartitionSpec, digest, is_settled
 from chainq.planning.exchange import NOTHING_KNOWN, Known
 
 NAME = "chain"

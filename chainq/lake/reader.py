@@ -8,7 +8,7 @@ For a lookup, the columns with the texts are searched. An empty result is certai
 Rejected: an index of its own, which made a search of 10,000 partitions shorter by seconds, and every export longer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from itertools import compress, pairwise
 from typing import Any
@@ -22,9 +22,8 @@ from chainq.errors import needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.heights.range import HeightRange
 from chainq.lake import data_set
-from chainq.lake.data_set import export_command, gaps, listed, look
+from chainq.lake.data_set import UNKNOWN, Entry, gaps, lacking, listed, look, writing
 from chainq.lake.files import OPENED, Receipt, StoredFile, StoredRows, schema_of
-from chainq.lake.names import UNKNOWN, Entry, lacking
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
@@ -42,19 +41,19 @@ _NEAR = 100  # heights of a lookup that are read together: a row group contains 
 
 
 class Reader:
-    """One data set, as one listing has it. Threads may share it. `is_service`: it is the service of the run. `memory`:
-    as in `Store`. Raises UsageError if there is no data set.
+    """One data set, as one listing has it. Threads may share it. `memory`: as in `Store`. Raises UsageError if there is
+    no data set.
 
     `first`: the lowest height of the blocks in it, 0 for none; `tip`: the highest, -1 for none. `partition`: heights in
     each partition.
     """
 
-    def __init__(self, destination: str, *, is_service: bool = False, memory: int = MAX_MEMORY) -> None:
+    def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
         extra = "export" if "://" in destination else "parquet"  # which object stores need, too
         with needed("reading a data set needs the pyarrow package", extra):
             import pyarrow
         self._arrow, self._store = pyarrow, open_store(destination, memory)
-        self.label, self._is_service = self._store.label, is_service
+        self.label = self._store.label
         contents = look(self._store)
         self.origin, self.partition = contents.data_set.chain, contents.data_set.partition
         self._entries, self._span = contents.tables, contents.span
@@ -75,24 +74,19 @@ class Reader:
         """Return whether any partition shows that a block exists at this height."""
         return any(height in entry.spec.heights for entries in self._entries.values() for entry in entries)
 
-    def need(self, *tables: str, own: bool = False, heights: HeightRange | None = None) -> None:
-        """Raise IncompleteError if the data set has no rows of some of these tables at any height. `own`: as in `has`.
-        `heights`: those to write if other tables do not have them."""
+    def need(self, *tables: str, own: bool = False) -> None:
+        """Raise IncompleteError if the data set has no rows of some tables at any height. `own`: as in `has`."""
         if missing := [table for table in tables if not self.has(table, own=own)]:
-            inside = heights is None or (self._span is not None and heights.common(self._span) == heights)
-            writes, several = self._export(missing, self._span if inside else heights), len(missing) > 1
-            what = f"{self.label} has no table{'s' * several} {', '.join(missing)}"
-            error = lacking(what, f"{writes} writes {'them' if several else 'it'}")
+            what = f"{self.label} has no table{'s' * (len(missing) > 1)} {', '.join(missing)}"
+            error = lacking(what, writing(missing, self._span, self.label))
             error.table = missing[0]
             raise error
 
-    def _export(self, tables: Sequence[str], heights: HeightRange | None) -> str:
-        """Return the command that writes tables, of whole partitions up to the tip: one that ends at a given height
-        would leave a gap after it."""
-        if heights is not None:
-            end = min(-heights.end // self.partition * -self.partition, max(self.tip + 1, heights.end))
-            heights = HeightRange(heights.start - heights.start % self.partition, end)
-        return export_command(tables, heights, self.label, needs_url=self._is_service)
+    def _writing(self, table: str, start: int, end: int) -> str:
+        """Return the hint to write heights of a table, of whole partitions up to the tip: one that ends at a given
+        height would leave a gap after it."""
+        end = min(-end // self.partition * -self.partition, max(self.tip + 1, end))
+        return writing([table], HeightRange(start - start % self.partition, end), self.label)
 
     def check(self, table: str, heights: HeightRange) -> None:
         """Raise IncompleteError if the data set lacks heights of a table below its tip."""
@@ -178,18 +172,16 @@ class Reader:
 
     def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
         """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
-        self.need(table, heights=heights)
+        self.need(table)
         heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
         entries = [one for one in self._entries.get(self._source(table), ()) if heights.overlaps(one.spec.heights)]
         if missing := gaps((entry.spec for entry in entries), heights):
-            writes = self._export([table], HeightRange(missing[0].start, missing[-1].end))
             what = f"{self.label} has no whole partition of {table} for {listed(missing)}"
-            raise lacking(what, f"{writes} writes them")
+            raise lacking(what, self._writing(table, missing[0].start, missing[-1].end))
         for one, other in pairwise(entries):
             if broken(one, other):
-                writes = self._export([table], HeightRange(one.spec.start, other.spec.end))
                 what = f"reorg: the partition {other.spec} of {self.label} does not follow on the one before it"
-                raise lacking(what, f"{writes} replaces what is not on the chain")
+                raise lacking(what, self._writing(table, one.spec.start, other.spec.end))
         return [(entry, heights.common(entry.spec.heights)) for entry in entries]
 
     def _read(self, entry: Entry, heights: HeightRange, reverse: bool) -> Iterator[Batch]:
@@ -306,7 +298,7 @@ def address_transactions(
 
     Raises IncompleteError.
     """
-    reader.need("inputs", own=True, heights=heights)
+    reader.need("inputs", own=True)
     reader.check("inputs", heights)
     texts = {"value": address, "type": "public", "value_type": "address"}
     for part, found in reader.find("inputs", texts, heights, reverse=reverse):

@@ -75,7 +75,7 @@ class StoredService:
     """A data set as a service. Threads may share it. Raises UsageError if there is none."""
 
     def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
-        self._read = partial(reader.Reader, destination, is_service=True, memory=memory)
+        self._read = partial(reader.Reader, destination, memory)
         self.reader = self._read()
         self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,

@@ -24,8 +24,7 @@ from chainq.catalog.tables import FETCHED, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.lake.data_set import Contents, export_command, gaps, look, span
-from chainq.lake.names import PARTITION_COLUMN
+from chainq.lake.data_set import PARTITION_COLUMN, Contents, gaps, look, span, writing
 from chainq.lake.scan import Files, lacks, missing, view_name
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
@@ -172,21 +171,17 @@ class Database:
 
     def _failed(self, error: Exception) -> ChainqError:
         """Return why a query failed: heights that it needs, a file that cannot be read, a table, else the query."""
-        table, named = _unknown(error), re.search('Table with name "?(.*?)"? does not exist', str(error))
         for files in self._files:
             if files.failure is not None:
                 return files.failure
+        named = re.search('Table with name "?(.*?)"? does not exist', str(error))
         if named is None:
             return _invalid(error)
+        if (table := _unknown(error)) and self._contents and table in self._contents.known:
+            hint = writing([table], span(files.heights for files in self._files), self._label)
+            return IncompleteError(f"the data set has no partition of {view_name(table)}", hint)
         known = FETCHED if self._contents is None else [files.table for files in self._files]
-        found = f"the {'tables are' if self._contents is None else 'data set has'} {', '.join(map(view_name, known))}"
-        if table is None:
-            return UsageError(f"no table {quoted(named[1])}", found)
-        whole = span(files.heights for files in self._files)
-        writes = export_command([table], whole, self._label or "DEST")
-        if self._contents and table in self._contents.known:
-            return IncompleteError(f"the data set has no partition of {view_name(table)}", f"{writes} writes them")
-        return UsageError(f"no table {quoted(named[1])}", f"{found}; {writes} writes {table}")
+        return UsageError(f"no table {quoted(named[1])}", f"the tables are {', '.join(map(view_name, known))}")
 
     def lacking(self) -> list[str]:
         """Return in words which heights the query needed that no whole partition has, which of its tables cover fewer

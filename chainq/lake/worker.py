@@ -25,8 +25,8 @@ from chainq.fetching.reading import Note
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
+from chainq.lake.data_set import Entry, PartitionSpec, digest
 from chainq.lake.files import PartitionFile, Receipt
-from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.lake.plan import Task, read_method
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Known

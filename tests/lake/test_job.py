@@ -7,7 +7,7 @@ import pytest
 
 from chainq.errors import OutputError
 from chainq.fetching.blocks import Tip
-from chainq.lake.names import Entry, PartitionSpec
+from chainq.lake.data_set import Entry, PartitionSpec
 from chainq.lake.plan import Task
 from chainq.lake.worker import Done, Job, Worker
 from chainq.planning.exchange import NOTHING_KNOWN

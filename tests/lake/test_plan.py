@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from chainq.catalog.tables import COMMANDS
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import DataSet, Origin, take
-from chainq.lake.names import Entry, PartitionSpec, digest, parse_entry, partitions
+from chainq.lake.data_set import DataSet, Entry, Origin, PartitionSpec, digest, parse_entry, partitions, take
 from chainq.lake.plan import broken, first_broken, make_plan
 
 GRID = 10
