@@ -27,7 +27,7 @@ from chainq.heights.range import HeightSet, chain_end
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
-from chainq.lake.worker import Advance, Done, Job
+from chainq.lake.worker import Advance, Done, Event, Job
 from chainq.lake.workers import Crew, DaskCrew, Listener, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
@@ -154,7 +154,6 @@ class Progress(Listener):
 
     def __init__(self, reporter: Reporter, query: ExportQuery) -> None:
         self._reporter, self._query = reporter, query
-        self.warn, self.trace, self.call = reporter.warn, reporter.trace, reporter.call  # type: ignore[method-assign]
         self._lock = Lock()  # of those below
         self.own_calls = self._partitions = self._written = 0
         self._underway: dict[tuple[object, ...], Advance] = {}
@@ -178,7 +177,18 @@ class Progress(Listener):
         reads = heights_of(len({task.spec.command for task in plan.tasks}))
         self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
 
-    def advanced(self, advance: Advance) -> None:
+    def hear(self, worker: object, event: Event) -> None:
+        """Show a request, a warning or a step, and count what is written."""
+        if isinstance(event, Advance):
+            self._advanced(event)
+        elif isinstance(event, Report):
+            self._reporter.call(event)
+        elif event.warning:
+            self._reporter.warn_once(event.text, event.text)
+        else:
+            self._reporter.trace(f"worker {worker}: {event.text}")
+
+    def _advanced(self, advance: Advance) -> None:
         """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
         with self._lock:
             before = self._underway.get(advance.spec, Advance(advance.spec))
@@ -189,7 +199,7 @@ class Progress(Listener):
     def wrote(self, done: Done) -> None:
         """Count a partition."""
         self._written += len(done.files)
-        self.advanced(Advance(done.spec, len(done.spec.heights), done.rows))
+        self._advanced(Advance(done.spec, len(done.spec.heights), done.rows))
         del self._underway[done.spec]
         rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
         self._reporter.trace(f"{done.spec!s}: {rows}, {in_bytes(done.size)}, {calls}")

@@ -8,6 +8,8 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from chainq.catalog.dialects import is_shared
@@ -79,7 +81,8 @@ class Export:
         if store.folder and any((one / data_set.NAME).is_file() for one in store.folder.parents):
             raise UsageError(f"{store.label} is inside another export", "pass another --to")
         self._service, self._store, self._query, self._warn = service, store, query, warn
-        self._hashes: dict[int, str | None] = {**service.origin}
+        origin = service.origin
+        self._hash_at = cache(lambda height: origin.get(height) or service.blocks.hash_of(height))
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
 
@@ -243,19 +246,10 @@ class Export:
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
         """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""
-        if found := plan.first_broken(entries):
-            spec = found[1].spec
-            shows = f"the service contradicts itself: chainq verify {spec.start - 1}:{spec.start + 1} shows both hashes"
-            raise IncompleteError(
-                f"the partition {spec} names another hash of block {spec.start - 1} than the one before it",
-                f"run the command again, which replaces it after a reorg; if it fails again, {shows}",
-            )
-
-    def _hash_at(self, height: int) -> str | None:
-        """Return the hash of a block, None if it does not exist, with one request at most."""
-        if height not in self._hashes:
-            self._hashes[height] = self._service.blocks.hash_of(height)
-        return self._hashes[height]
+        broken = (after.spec for before, after in pairwise(sorted(entries)) if plan.broken(before, after))
+        if spec := next(broken, None):
+            what = f"the partition {spec} names another hash of block {spec.start - 1} than the one before it"
+            raise IncompleteError(what, "run the command again, which replaces it after a reorg")
 
     @contextmanager
     def _noted(self, todo: Sequence[Todo], written: Sequence[Entry]) -> Iterator[None]:

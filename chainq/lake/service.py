@@ -58,11 +58,7 @@ _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as
 
 
 class RpcError(Exception):
-    """An error for a request, which becomes an error object with this code and message."""
-
-    def __init__(self, code: int | str, message: str) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
+    """An error for a request, which becomes an error object with its arguments: code and message."""
 
 
 class Room(msgspec.Struct):
@@ -134,7 +130,7 @@ class StoredService:
         try:
             return self._valid_answer(request, room)
         except RpcError as refused:
-            return error(_id(request), refused.code, refused.message)
+            return error(_id(request), *refused.args)
 
     def _valid_answer(self, request: Any, room: Room) -> bytes | None:
         """Return the same; raise RpcError instead of an error response."""

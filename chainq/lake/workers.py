@@ -15,7 +15,6 @@ rest of the engine, and `--rate` keeps a cluster below a limit that is known.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from functools import partial
 from threading import Lock
 from time import monotonic
@@ -43,20 +42,11 @@ LONGER = 1.0  # seconds: longer than most calls take
 class Listener:
     """Receives the progress of an export, and what workers say; from any thread. This class shows nothing."""
 
-    def warn(self, text: str) -> None:
-        """Show a line for the user."""
-
-    def trace(self, text: str) -> None:
-        """Show a step of the run, for `--verbose`."""
-
-    def call(self, report: Report) -> None:
-        """Show an attempt of a request."""
-
     def begin(self, plan: "ExportPlan") -> None:
         """Show what is to be done."""
 
-    def advanced(self, advance: Advance) -> None:
-        """Show the progress of a partition."""
+    def hear(self, worker: object, event: Event) -> None:
+        """Show what a worker tells: a warning once, although every worker sends it."""
 
     def wrote(self, done: Done) -> None:
         """Show that a partition is written."""
@@ -82,39 +72,29 @@ def write_all(crew: "Crew", tasks: Sequence[Task]) -> Iterator[Done]:
     return in_order(crew.size, (partial(write, task) for task in tasks), len(tasks) + 1)
 
 
-class Relay:
-    """Passes on what workers say, and finds which refusals make the others pause. For any thread."""
+class Holds:
+    """Finds which refusals of the service make other workers pause. For any thread."""
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener, self._lock = listener, Lock()
-        self._warned: set[str] = set()
+    def __init__(self) -> None:
+        self._lock = Lock()
         self._held: dict[str, float] = {}  # by method, until when
 
-    def heard(self, worker: object, event: Event, now: float) -> Hold | None:
-        """Pass an event on, a warning once, although every worker sends it; return the hold for all workers but this
-        one, if it is new. `now`: by any steady clock."""
+    def of(self, event: Event, now: float) -> Hold | None:
+        """Return the hold for all other workers that an event leads to, if it is new. `now`: by any steady clock."""
+        if not isinstance(event, Report) or not event.rate_limited or event.wait is None:
+            return None
         with self._lock:
-            if isinstance(event, Advance):
-                self._listener.advanced(event)
-            elif isinstance(event, Report):
-                self._listener.call(event)
-                known = now < self._held.get(event.method, 0.0)  # it was in progress, or its worker has the hold
-                if event.rate_limited and event.wait is not None and not known:
-                    self._held[event.method] = now + event.wait
-                    return event.method, event.wait + LONGER
-            elif not event.warning:
-                self._listener.trace(f"worker {worker}: {event.text}")
-            elif event.text not in self._warned:
-                self._warned.add(event.text)
-                self._listener.warn(event.text)
-        return None
+            if now < self._held.get(event.method, 0.0):  # it was in progress, or its worker has the hold
+                return None
+            self._held[event.method] = now + event.wait
+        return event.method, event.wait + LONGER
 
 
 class LocalCrew(Closing):
     """At most so many processes of this machine, one for each of `tasks` at most."""
 
     def __init__(self, most: int, job: Job, tasks: int, listener: Listener) -> None:
-        self.size, self._listener, self._relay = max(1, min(most, tasks)), listener, Relay(listener)
+        self.size, self._listener, self._holds = max(1, min(most, tasks)), listener, Holds()
         self._closed = False
         self._workers = Workers(partial(Worker, job.shared(self.size)), self._hear)
 
@@ -133,11 +113,12 @@ class LocalCrew(Closing):
                 if self._closed:
                     raise
                 how = death.message
-                self._listener.warn(f"{how} at {task.spec}")
+                self._listener.hear(0, Note(f"{how} at {task.spec}"))
         raise OutputError(f"{task.spec}: {how}, {DEATHS} times", f"if memory ran out, {LESS_MEMORY}")
 
     def _hear(self, process: Process, event: Event) -> None:
-        if hold := self._relay.heard(process.number, event, monotonic()):
+        self._listener.hear(process.number, event)
+        if hold := self._holds.of(event, monotonic()):
             self._workers.tell_others(process, Worker.hold_back, hold)
 
 
@@ -152,24 +133,20 @@ class DaskCrew(Closing):
     def __init__(self, scheduler: str | None, workers: int, job: Job, tasks: int, listener: Listener) -> None:
         with needed("the engine dask needs dask.distributed", "dask"):
             import distributed
-
-            dask: Any = distributed  # it is only partly typed
-        self._relay, self._stack = Relay(listener), ExitStack()
-        at: Any = scheduler
-        if scheduler is None:  # processes, because Python code handles the rows
-            options = {"dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR"}
-            at = dask.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **options)
-            self._stack.enter_context(at)
+        # Processes, because Python code handles the rows.
+        local: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
+        quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR"}
+        client: Any = distributed.Client  # it is only partly typed
         try:
-            self._client: Any = self._stack.enter_context(dask.Client(at))  # waits as dask is configured
+            self._client = client(scheduler, **({} if scheduler else local | quiet))  # waits as dask is configured
         except (OSError, ValueError) as error:
             raise UnreachableError(f"no dask scheduler at {scheduler}: {error}") from None
         self.size = min(max(1, sum(self._client.nthreads().values())), tasks)
-        self._job = job.shared(self.size)
+        self._job, self._listener = job.shared(self.size), listener
 
     def close(self) -> None:
         """Leave the cluster; end it if it is of this machine."""
-        self._stack.close()
+        self._client.close()
 
     def write(self, task: Task) -> Done:
         """Write a partition in a task of the cluster."""
@@ -180,7 +157,7 @@ class DaskCrew(Closing):
             what = f"{task.spec}: {' '.join(str(error).split())}"
             raise OutputError(what, "see the logs of the scheduler") from None
         for note in notes:
-            self._relay.heard(worker, note, monotonic())
+            self._listener.hear(worker, note)
         if isinstance(outcome, Exception):
             raise outcome
         return cast("Done", outcome)
@@ -197,7 +174,7 @@ def _write(job: Job, task: Task) -> tuple[str, list[Event], Done | Exception]:
             outcome = worker.write(task)
     except Exception as error:
         outcome = portable(error)
-    return str(get_worker().address), [one for one in events if isinstance(one, Note)], outcome
+    return str(get_worker().address), [one for one in events if not isinstance(one, Advance)], outcome
 
 
 Crew = LocalCrew | DaskCrew

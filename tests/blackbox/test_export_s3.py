@@ -181,7 +181,7 @@ def test_a_store_that_refuses_to_write(
 
     with proxied(bucket.endpoint, refuse) as endpoint:
         line = one_line(export(chainq, server(), bucket, *WORDS, endpoint=endpoint), 7)
-    assert f"cannot write {bucket.url}: access denied" in line
+    assert f"cannot write {bucket.url}: HTTP 403 Forbidden" in line
     assert "open-sesame" not in line
     assert export(chainq, server(), bucket, *WORDS).code == 0
     assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
