@@ -27,8 +27,7 @@ from chainq.heights.range import HeightSet, chain_end
 from chainq.lake.export import Export, ExportPlan, ExportQuery
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
-from chainq.lake.worker import Advance, Done, Event, Job
-from chainq.lake.workers import Crew, DaskCrew, Listener, LocalCrew
+from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Job, Listener, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.sinks.open import open_sink

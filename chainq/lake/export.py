@@ -25,8 +25,7 @@ from chainq.lake import data_set, delta, plan
 from chainq.lake.data_set import Contents, DataSet, Entry, Origin, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
-from chainq.lake.worker import Job
-from chainq.lake.workers import Crew, Listener, write_all
+from chainq.lake.workers import Crew, Job, Listener, write_all
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions

@@ -9,7 +9,7 @@ from chainq.errors import OutputError
 from chainq.fetching.blocks import Tip
 from chainq.lake.data_set import Entry, PartitionSpec
 from chainq.lake.plan import Task
-from chainq.lake.worker import Done, Job, Worker
+from chainq.lake.workers import Done, Job, Worker
 from chainq.planning.exchange import NOTHING_KNOWN
 from chainq.transport.base import ServiceOptions
 

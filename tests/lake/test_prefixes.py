@@ -15,8 +15,7 @@ from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.export import Export, ExportQuery
 from chainq.lake.store import Store, Upload, open_store
-from chainq.lake.worker import Job, Worker
-from chainq.lake.workers import Listener, LocalCrew
+from chainq.lake.workers import Job, Listener, LocalCrew, Worker
 from chainq.transport.base import ServiceOptions
 
 pytest.importorskip("pyarrow")
