@@ -190,21 +190,22 @@ class StoredFile:
         import pyarrow
         from pyarrow import parquet
 
-        found, schema = self.parquet.metadata.row_group(group), schema_of(self.entry.spec.command)
-        paths = tuple(f"{name}." for name in columns)
-        chunks = [
-            one for one in map(found.column, range(found.num_columns)) if f"{one.path_in_schema}.".startswith(paths)
-        ]
+        file, most, paths = self.parquet, self._store.memory, tuple(f"{name}." for name in columns)
+        found = file.metadata.row_group(group)
+        every = map(found.column, range(found.num_columns))
+        chunks = [one for one in every if f"{one.path_in_schema}.".startswith(paths)]
         size = sum(max(one.total_uncompressed_size, one.num_values * _FIXED) for one in chunks)
-        texts = [one.path_in_schema for one in chunks if one.physical_type == "BYTE_ARRAY"]
+        long = [one for one in chunks if one.num_values * one.total_uncompressed_size > most]
         with self.checked():
-            if size <= self._store.memory:
+            if texts := [one.path_in_schema for one in long if one.physical_type == "BYTE_ARRAY"]:
                 options = {"read_dictionary": texts, "page_checksum_verification": True}
-                file = parquet.ParquetFile(self._source, metadata=self.parquet.metadata, **options)
+                file = parquet.ParquetFile(self._source, metadata=file.metadata, **options)
+            if size <= most:
                 table = file.read_row_group(group, columns=[*columns], use_threads=size > _THREADS)
                 size = sum(_size(part) for column in table.columns for part in column.chunks)
-                if size <= self._store.memory:
-                    return table.cast(pyarrow.schema([schema.field(name) for name in table.column_names]))
+            if size <= most:
+                plain = map(schema_of(self.entry.spec.command).field, table.column_names)
+                return table.cast(pyarrow.schema(plain)) if texts else table
         hint = "raise --max-memory, if you trust whoever made it"
         raise self.damaged(f"row group {group} takes {in_bytes(size)} of memory", hint)
 

@@ -9,7 +9,7 @@ Rejected: an index of its own, which made a search of 10,000 partitions shorter 
 """
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from itertools import compress, pairwise
 from typing import Any
 
@@ -140,14 +140,12 @@ class Reader:
         found: list[tuple[int, str]] = []
         file = StoredFile(self._store, entry)
         for group, known in file.groups(texts):
-            rows = file.read(group, [*texts, "height", "transaction_id"])
-            for column, text in texts.items():
-                rows = rows.filter(compute.equal(rows.column(column), self._arrow.scalar(text, self._arrow.string())))
-            found += zip(
-                file.within(rows.column("height").to_pylist(), known),
-                rows.column("transaction_id").to_pylist(),
-                strict=True,
-            )
+            keys = file.read(group, [*texts])
+            hits = reduce(compute.and_, (compute.equal(keys.column(column), text) for column, text in texts.items()))
+            if compute.any(hits).as_py():
+                rows = file.read(group, ["height", "transaction_id"]).filter(hits)
+                heights = file.within(rows.column("height").to_pylist(), known)
+                found += zip(heights, rows.column("transaction_id").to_pylist(), strict=True)
         return found
 
     def rows(self, table: str, heights: HeightRange) -> Iterator[Raw]:
