@@ -11,10 +11,8 @@ from typing import Any
 import msgspec
 
 from chainq.catalog.identifiers import STORES
-from chainq.catalog.methods import Column, Kind, Schema
 from chainq.catalog.tables import DERIVED
 from chainq.cli import connect, output
-from chainq.cli.options import OutputOptions
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
@@ -30,7 +28,6 @@ from chainq.lake.store import open_store
 from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Job, Listener, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
-from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, in_bytes
 from chainq.transport.base import Report, ServiceOptions
 
@@ -38,16 +35,6 @@ _RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
 _MODULES = {"parquet": "pyarrow", "export": "obstore", "dask": "distributed", "delta": "deltalake", "hashes": "aleo"}
 """By extra, the module that it adds to that of `parquet`."""
-_LISTED = Schema(
-    command="export",
-    columns=(
-        Column("command", "string", "table"),
-        Column("start", "number", "first height", Kind.HEIGHT),
-        Column("end", "number", "height after the last one", Kind.HEIGHT),
-        Column("reason", "string", "why it is written"),
-    ),
-)
-"""The rows of `--dry-run` in the form that formats take."""
 
 
 def run(given: ExportCommand) -> None:
@@ -133,16 +120,12 @@ def _check_installed(given: ExportCommand) -> None:
 
 
 def _list(export: Export, reporter: Reporter) -> None:
-    """Print the partitions to write, as a table on a terminal, and how many they are."""
-    settings = output.settings(_LISTED, OutputOptions())
+    """Print the partitions to write, and how many they are."""
     plan = export.plan()
     todo = plan.todo if plan else []
-    found = [{"command": command, "start": start, "end": end, "reason": why} for (command, start, end), why, _ in todo]
-    with open_sink(None) as sink:
-        writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
-        writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
-        writer.close()
-    reporter.note(f"{counted(len(found), 'partition')} to write, {len(plan.kept) if plan else 0:,} complete")
+    rows = [{"command": name, "start": start, "end": end, "reason": why} for (name, start, end), why, _ in todo]
+    output.write(msgspec.json.Encoder().encode_lines(rows).decode())
+    reporter.note(f"{counted(len(todo), 'partition')} to write, {len(plan.kept) if plan else 0:,} complete")
 
 
 class Progress(Listener):
