@@ -210,18 +210,3 @@ def test_verify_compares_lists_with_the_chain(
     ran = chainq("verify", "lake", "--jsonl")
     assert ran.code == 6
     assert told <= {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
-
-
-def test_a_damaged_file_is_replaced(chainq: Program, server: Servers, lake: Lake, exports: Exports) -> None:
-    """Once it is removed, the next run writes the partition of that table again."""
-    exports.copy("chain", lake.root)
-    for table in ("calls", "outputs"):
-        lake.file(table, 2400).write_bytes(lake.file(table, 2420).read_bytes())
-    ran = chainq("verify", "lake", "-o", "findings.jsonl")
-    assert ran.code == 6
-    findings = [json.loads(line) for line in (chainq.home / "findings.jsonl").read_text().splitlines()]
-    assert {one["command"] for one in findings} == {"calls", "outputs"}
-    for one in findings:
-        lake.file(one["command"], 2400).unlink()
-        assert chainq("export", "--to", "lake", "2400:2450", "-w", "1", url=server()).code == 0
-    assert chainq("verify", "lake").code == 0

@@ -1,6 +1,5 @@
 """An export that is refused, or cannot reach its service, leaves its destination as it was."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,6 @@ from harness.program import Program, Servers, one_line
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
-
-
-PACKAGES = {
-    "deltalake": ("records", "--delta"),
-    "aleo": ("full-blocks", "--hashes"),
-    "distributed": ("records", "--engine", "dask"),
-    "pyarrow": ("records",),
-}
-"""By package, the export that needs it."""
 
 
 def without(package: str, folder: Path) -> dict[str, str]:
@@ -33,33 +23,14 @@ def everything(root: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() if path.is_file() else b"" for path in root.rglob("*")}
 
 
-def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path) -> None:
-    """No file and no folder comes, and a healthy data set stays healthy for every command."""
-    url, lake = server("--tip", "400"), chainq.home / "lake"
-
-    def refused(package: str) -> None:
-        words = ("export", *PACKAGES[package], "100:130", "--to", "lake", "--partition", "10", "-q")
-        (tmp_path / package).mkdir(exist_ok=True)
-        assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path / package)), 2)
-
-    refused("pyarrow")
-    assert not lake.exists()
-    made = ("export", "blocks", "100:130", "--to", "lake", "--partition", "10", "-w", "1", "-q")
-    assert chainq(*made, url=url).code == 0
-    before = everything(lake)
-    for package in PACKAGES:
-        refused(package)
-        assert everything(lake) == before, package
-    assert [one["command"] for one in json.loads(chainq("status", "lake", "--json").out)] == ["blocks"]
-    assert chainq("status", "lake", "--max-age", "1d").code == 0
-    assert chainq("sql", "lake", "select count(*) from blocks").err == ""
-    assert chainq("verify", "lake").code == 0
-
-
 @pytest.mark.parametrize(
     ("packages", "words", "said"),
     [
-        (",".join(PACKAGES), ("--delta", "--hashes", "--engine", "dask", "--to", "lake"), "pyarrow; *chainq[parquet] "),
+        (
+            "deltalake,aleo,distributed,pyarrow",
+            ("--delta", "--hashes", "--engine", "dask", "--to", "lake"),
+            "pyarrow; *chainq[parquet] ",
+        ),
         ("deltalake", ("--delta", "--to", "lake"), "deltalake; *chainq[delta] "),
         ("distributed", ("--engine", "dask", "--to", "lake"), "distributed; *chainq[dask] "),
         ("obstore", ("--to", "s3://lake/x"), "obstore; *chainq[export] "),
@@ -90,23 +61,6 @@ def test_a_table_whose_package_is_gone(chainq: Program, server: Servers, tmp_pat
     assert chainq(*words, "100:200", "--delta", url=url).code == 0
     before = lake.files()
     one_line(chainq(*words, "200:400", url=url, env=without("deltalake", tmp_path)), 2)
-    assert lake.files() == before
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--partition", "50"),
-        ("400:100",),
-    ],
-)
-def test_other_refusals(chainq: Program, server: Servers, lake: Lake, words: tuple[str, ...]) -> None:
-    """A data set of another grid, and a range that ends before it starts."""
-    url = server("--tip", "400")
-    made = ("export", "records", "--to", "lake", "--partition", "100", "-q")
-    assert chainq(*made, "100:200", url=url).code == 0
-    before = lake.files()
-    one_line(chainq("export", "records", "ownership", "--to", "lake", "-q", *words, url=url), 2)
     assert lake.files() == before
 
 

@@ -12,7 +12,7 @@ from harness.chain_tables import TABLES, table_rows
 from harness.jobs import FIRST
 from harness.kills import KILLS, kill_and_resume
 from harness.lake import due
-from harness.program import LONGEST, Program, Ran, Servers, finish, one_line
+from harness.program import Program, Ran, Servers, finish, one_line
 from harness.services import Moving, serving
 from harness.truth import Truth
 
@@ -121,23 +121,6 @@ def test_a_store_that_fails_at_random(chainq: Program, bucket: Bucket, server: S
 
     with proxied(bucket.endpoint, fail) as endpoint:
         ran = export(chainq, server(), bucket, *WORDS, endpoint=endpoint)
-    assert ran.code == 0, ran.err
-    assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
-
-
-def test_a_store_that_does_not_respond(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
-    """The write of a partition without a response is repeated."""
-    first, again = threading.Lock(), threading.Event()
-
-    def stall(request: Request) -> None:
-        if request.method == "PUT" and "records" in request.path:
-            if first.acquire(blocking=False):
-                assert again.wait(LONGEST)
-            again.set()
-
-    with proxied(bucket.endpoint, stall) as endpoint:
-        env = {**bucket.environment(endpoint), "AWS_TIMEOUT": "2s"}
-        ran = chainq("export", *WORDS, "--to", bucket.url, "-w", "1", "-q", url=server(), env=env)
     assert ran.code == 0, ran.err
     assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
 

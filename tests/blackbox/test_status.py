@@ -237,24 +237,3 @@ def test_a_first_run_in_progress(chainq: Program, serve: Serve) -> None:
     assert finish(process).code == 0
     assert line == f"{job.kept}: records up to block 9, its first run is in progress, 0 rows\n"
     assert (alarm.code, "its first run is in progress" in alarm.err) == (8, True)
-
-
-def test_names_in_a_foreign_export_are_text_and_nothing_else(chainq: Program) -> None:
-    """Anybody may have made an export: none of its names acts on a terminal, forges a metric or runs as a command."""
-    acts, forged = "\x1b]0;act\x07\x9b31m\u202e", 'a"} 1\nchainq_rows{target="main",command="blocks'
-    table, ran = "blocks; touch RAN #", chainq("export", "blocks", "0:50", "--to", "lake", "-q", url="demo:")
-    assert ran.code == 0, ran.err
-    description = json.loads((chainq.home / "lake" / "chainq.json").read_bytes())
-    description["tables"] += [acts, forged, table]
-    (chainq.home / "lake" / "chainq.json").write_text(json.dumps(description))
-    for words in (
-        ("status", "lake"),
-        ("status", "lake", "--json"),
-        ("verify", "lake"),
-        ("sql", "lake", "select count(*) from records"),
-    ):
-        said = (ran := chainq(*words)).out.decode() + ran.err
-        assert not re.search("[\x1b\x07\x9b\u202e]", said)
-        assert not re.search(r"^chainq_rows[^ ]*main", said, re.MULTILINE)
-        for command in re.findall(r"chainq export (.*?) --to", said):
-            assert ";" not in re.sub(r"'[^']*'", "", command)
