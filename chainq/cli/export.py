@@ -22,10 +22,10 @@ from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_count
 from chainq.heights.range import HeightSet, chain_end
-from chainq.lake.export import Export, ExportPlan, ExportQuery
+from chainq.lake.export import Export, ExportPlan, ExportQuery, Listener
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
-from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Job, Listener, LocalCrew
+from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Hear, Job, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
@@ -76,12 +76,12 @@ def run(given: ExportCommand) -> None:
             )
 
 
-def _crew(given: ExportCommand, job: Job, tasks: int, listener: Listener) -> Crew:
+def _crew(given: ExportCommand, job: Job, tasks: int, hear: Hear) -> Crew:
     """Return the workers of the options; a run without tasks starts no cluster. Raises UsageError."""
     workers = given.workers or cores()
     if given.engine == "dask" and tasks:
-        return DaskCrew(given.scheduler, workers, job, tasks, listener)
-    return LocalCrew(workers, job, tasks, listener)
+        return DaskCrew(given.scheduler, workers, job, tasks, hear)
+    return LocalCrew(workers, job, tasks, hear)
 
 
 def _query(given: ExportCommand) -> ExportQuery:

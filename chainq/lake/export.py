@@ -25,7 +25,7 @@ from chainq.lake import data_set, delta, plan
 from chainq.lake.data_set import Contents, DataSet, Entry, Origin, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
-from chainq.lake.workers import Crew, Job, Listener, write_all
+from chainq.lake.workers import Crew, Done, Event, Hear, Job, write_all
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
@@ -66,6 +66,19 @@ class ExportPlan(NamedTuple):
     kept: list[Entry]
     replaced: list[Entry]
     registered: list[str]
+
+
+class Listener:
+    """Receives the progress of an export, and what workers say; from any thread. This class shows nothing."""
+
+    def begin(self, plan: ExportPlan) -> None:
+        """Show what is to be done."""
+
+    def hear(self, worker: object, event: Event) -> None:
+        """Show what a worker tells: a warning once, although every worker sends it."""
+
+    def wrote(self, done: Done) -> None:
+        """Show that a partition is written."""
 
 
 class Export:
@@ -118,7 +131,7 @@ class Export:
         return ExportPlan(found, there is None, heights, todo, tasks_of(todo, reads), kept, replaced, registered)
 
     def run(
-        self, crew: Callable[[Job, int, Listener], Crew], options: ServiceOptions, listener: Listener
+        self, crew: Callable[[Job, int, Hear], Crew], options: ServiceOptions, listener: Listener
     ) -> Counter[str] | None:
         """Run the plan; return how many partitions were `written`, `kept` and `committed` to Delta tables, and the
         `rows`, `size` and `calls` of those written; None if the range has no blocks.
@@ -136,7 +149,7 @@ class Export:
             old = {one.spec[:2]: one for one in todo}
             totals: Counter[str] = Counter(kept=len(made.kept))
             try:
-                with crew(self._job(made, options), len(made.tasks), listener) as workers:
+                with crew(self._job(made, options), len(made.tasks), listener.hear) as workers:
                     self._prepare(made)
                     for done in write_all(workers, made.tasks):
                         entries += done.files

@@ -31,7 +31,7 @@ from chainq.errors import IncompleteError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet import SealedFile, footer_size, is_damaged
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import UNFIT, Count, Dialect, Entry, Table, damaged, digest, writing
+from chainq.lake.data_set import UNFIT, Count, Dialect, Entry, Table, damaged, writing
 from chainq.lake.store import Store
 from chainq.planning.exchange import Grade
 from chainq.rows.raw_json import is_valid, members
@@ -75,11 +75,6 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     hashes: str = ""
     unhashed: dict[str, Count] = {}
 
-    @property
-    def facts(self) -> tuple[str, str, str]:
-        """What the name of the file says, too."""
-        return self.name, digest(self.previous_hash), digest(self.last_hash)
-
 
 class PartitionFile:
     """A Parquet file in progress.
@@ -93,14 +88,10 @@ class PartitionFile:
     def __init__(self, method: Schema, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
         with needed("export needs the pyarrow package", "parquet"):
             import pyarrow
-            from pyarrow.parquet import SortingColumn
         expected = {column.path for column in method.unlisted}
         rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
-        height = rows.schema.get_field_index(method.height) if method.height else -1
-        most, sorting = LOOKED_UP.get(method.command, GROUP_BYTES), None if height < 0 else [SortingColumn(height)]
-        # With checksums of pages readers notice bits that changed.
-        options = {"write_page_checksum": True, "sorting_columns": sorting}
-        self._file = SealedFile(rows, out, (GROUP_ROWS, most), **options)
+        most = GROUP_ROWS, LOOKED_UP.get(method.command, GROUP_BYTES)
+        self._file = SealedFile(rows, out, most, write_page_checksum=True)  # readers notice bits that changed
         self.sha256 = hashlib.sha256()
         self.rows = 0
 
@@ -141,7 +132,7 @@ class StoredFile:
             if not self.parquet.schema_arrow.equals(schema_of(entry.spec.command)):  # that of `found` would keep it
                 raise self.damaged(f"its columns are not those of {entry.spec.command}")
             self.receipt = msgspec.json.decode((found.metadata or {}).get(METADATA_KEY.encode(), b""), type=Receipt)
-            if self.receipt.facts != (entry.name, entry.previous, entry.last):
+            if self.receipt.name != entry.name:
                 raise self.damaged("its receipt does not say what its name says")
 
     def damaged(self, why: str, hint: str = "") -> IncompleteError:

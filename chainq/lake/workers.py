@@ -21,7 +21,7 @@ from contextlib import ExitStack
 from functools import partial
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from msgspec import Raw
 
@@ -51,9 +51,6 @@ from chainq.query import Query
 from chainq.rows.fields import Picker
 from chainq.rows.tables import table_rows
 from chainq.transport.base import Report, ServiceOptions
-
-if TYPE_CHECKING:
-    from chainq.lake.export import ExportPlan
 
 LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
 RETRIES = 2  # of a task whose worker died, by dask
@@ -118,6 +115,8 @@ Hold = tuple[str, float]
 """A method that the service refused (HTTP 429) to another worker, and for how many seconds its calls pause."""
 Event = Note | Advance | Report
 """What a worker tells meanwhile; a report is of one attempt of a request."""
+Hear = Callable[[object, Event], None]
+"""Is called with a worker and what it tells, from any thread."""
 
 
 class Worker(Closing):
@@ -229,19 +228,6 @@ class Worker(Closing):
         self._say(report)
 
 
-class Listener:
-    """Receives the progress of an export, and what workers say; from any thread. This class shows nothing."""
-
-    def begin(self, plan: "ExportPlan") -> None:
-        """Show what is to be done."""
-
-    def hear(self, worker: object, event: Event) -> None:
-        """Show what a worker tells: a warning once, although every worker sends it."""
-
-    def wrote(self, done: Done) -> None:
-        """Show that a partition is written."""
-
-
 def write_all(crew: "Crew", tasks: Sequence[Task]) -> Iterator[Done]:
     """Yield partitions as they are written, in the order of the tasks. After a failure, which it raises, no more are
     begun."""
@@ -283,8 +269,8 @@ class Holds:
 class LocalCrew(Closing):
     """At most so many processes of this machine, one for each of `tasks` at most."""
 
-    def __init__(self, most: int, job: Job, tasks: int, listener: Listener) -> None:
-        self.size, self._listener, self._holds = max(1, min(most, tasks)), listener, Holds()
+    def __init__(self, most: int, job: Job, tasks: int, hear: Hear) -> None:
+        self.size, self._told, self._holds = max(1, min(most, tasks)), hear, Holds()
         self._closed = False
         self._workers = Workers(partial(Worker, job.shared(self.size)), self._hear)
 
@@ -303,11 +289,11 @@ class LocalCrew(Closing):
                 if self._closed:
                     raise
                 how = death.message
-                self._listener.hear(0, Note(f"{how} at {task.spec}"))
+                self._told(0, Note(f"{how} at {task.spec}"))
         raise OutputError(f"{task.spec}: {how}, {DEATHS} times", f"if memory ran out, {LESS_MEMORY}")
 
     def _hear(self, process: Process, event: Event) -> None:
-        self._listener.hear(process.number, event)
+        self._told(process.number, event)
         if hold := self._holds.of(event, monotonic()):
             self._workers.tell_others(process, Worker.hold_back, hold)
 
@@ -320,7 +306,7 @@ class DaskCrew(Closing):
     UnreachableError if there is no scheduler.
     """
 
-    def __init__(self, scheduler: str | None, workers: int, job: Job, tasks: int, listener: Listener) -> None:
+    def __init__(self, scheduler: str | None, workers: int, job: Job, tasks: int, hear: Hear) -> None:
         with needed("the engine dask needs dask.distributed", "dask"):
             import distributed
         # Processes, because Python code handles the rows.
@@ -332,7 +318,7 @@ class DaskCrew(Closing):
         except (OSError, ValueError) as error:
             raise UnreachableError(f"no dask scheduler at {scheduler}: {error}") from None
         self.size = min(max(1, sum(self._client.nthreads().values())), tasks)
-        self._job, self._listener = job.shared(self.size), listener
+        self._job, self._told = job.shared(self.size), hear
 
     def close(self) -> None:
         """Leave the cluster; end it if it is of this machine."""
@@ -347,7 +333,7 @@ class DaskCrew(Closing):
             what = f"{task.spec}: {' '.join(str(error).split())}"
             raise OutputError(what, "see the logs of the scheduler") from None
         for note in notes:
-            self._listener.hear(worker, note)
+            self._told(worker, note)
         if isinstance(outcome, Exception):
             raise outcome
         return cast("Done", outcome)
