@@ -40,12 +40,14 @@ _NESTED = ("STRUCT", "TUPLE", "MAP", "UNION")
 _TIME = re.compile(r"([0-9]{4,}-[0-9]{2}-[0-9]{2}) ([0-9:.]+)(\+00)?")
 _UTC = "SET TimeZone = 'UTC'"
 _CLOSED = (
+    "CREATE SCHEMA chainq",
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",  # nor Python's variables
     "SET enable_progress_bar = false",  # it goes to stdout
     _UTC,
     "SET lock_configuration = true",
 )
+_RESULT = "chainq.result"  # the view of a query, in a schema that `show tables` does not list
 _LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
 
 
@@ -123,11 +125,11 @@ class Database:
         """Begin one SELECT; return the types of its columns, by distinct names."""
         text = self._checked(query)
         try:
-            described = self._connection.execute(f"describe from ({text}\n)").fetchall()
+            self._connection.execute(f"create view {_RESULT} as {text}")
         except self._duckdb.Error:  # an EXPLAIN; or an error, which is to be about the query as it was typed
             self._connection.execute(text)
             return {name: str(kind) for name, kind, *_ in self._connection.description}
-        kinds = {name: kind for name, kind, *_ in described}
+        kinds = {name: kind for name, kind, *_ in self._connection.execute(f"describe {_RESULT}").fetchall()}
         for name, kind in kinds.items():
             if _is_nested(kind) and re.search(r"\b(DATE|TIME|TIMESTAMP\w*|INTERVAL)\b", kind):
                 what = (
@@ -135,7 +137,7 @@ class Database:
                 )
                 raise UsageError(what, "cast the dates, times or intervals in it to VARCHAR")
         chosen = (f"#{number}{'::varchar' * _is_time(kind)}" for number, kind in enumerate(kinds.values(), 1))
-        self._connection.execute(f"from ({text}\n) select {', '.join(chosen)}")
+        self._connection.execute(f"from {_RESULT} select {', '.join(chosen)}")
         return kinds
 
     def _checked(self, query: str) -> str:
@@ -150,10 +152,7 @@ class Database:
             what = statements[0].type.name if len(statements) == 1 else f"{len(statements)} statements"
             what = what.replace("MULTI", "a PIVOT without values")
             raise UsageError(f"invalid query: {what}, expected one SELECT")
-        text = statements[0].query.encode()
-        operator = self._duckdb.token_type.operator
-        ends = (at for at, kind in self._duckdb.tokenize(statements[0].query) if kind == operator)  # by bytes
-        return text[: next((at for at in ends if text[at : at + 1] == b";"), None)].decode()
+        return str(statements[0].query)
 
     def _attempt(self, work: Callable[[], T]) -> T:
         """Return the result of a DuckDB call. Raises ChainqError if it fails."""
