@@ -167,6 +167,7 @@ def test_an_export_without_commands_extends_what_is_there(chainq: Program, lake:
         assert "no command to export" in one_line(export(chainq, url), 2)
         assert export(chainq, url, "chain", "records", "2400:2500", "--partition", "50", "--no-full-blocks").code == 0
         tables = {path.name for path in lake.root.iterdir() if path.is_dir()}
+        assert "full-blocks" not in tables
         service.tip = 2570
         assert export(chainq, url).code == 0
         assert {path.name for path in lake.root.iterdir() if path.is_dir()} == tables

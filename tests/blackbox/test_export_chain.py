@@ -84,18 +84,6 @@ def test_a_comparison_with_the_service_takes_no_more_calls_than_the_export(
         assert (ran.code, len(service.calls) <= written) == (0, True), ran.err
 
 
-def test_without_the_full_blocks(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """--no-full-blocks leaves that table out; a later run without it writes that one alone."""
-    ran = export(chainq, server(), *WORDS, "--no-full-blocks")
-    assert ran.code == 0, ran.err
-    assert lake.names("full-blocks") == []
-    before = {name: data for name, data in lake.files().items() if name.name != "chainq.json"}
-    ran = export(chainq, server(), *WORDS)
-    assert "3 partitions written, 21 skipped" in ran.err
-    assert before.items() <= lake.files().items()
-    assert lake.rows("full-blocks") == table_rows(truth, "full-blocks", FIRST, END)
-
-
 def test_single_tables(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """A table can be exported by its name, beside commands of the service; each table is written once."""
     assert export(chainq, server(), "outputs", "calls", "blocks", *WORDS[1:]).code == 0
@@ -151,21 +139,6 @@ def test_kills_at_random_moments(chainq: Program, truth: Truth, lake: Lake, seed
     """Between any two files and receipts of a read: what can be seen is whole, and the next run completes it."""
     kill_and_resume(chainq, truth, seed, "lake", lake, exported=CHAIN)
     assert lake.stray == []
-
-
-def test_sql_over_the_tables(chainq: Program, truth: Truth, exports: Exports) -> None:
-    """Tables join by their IDs; numbers of literals add up exactly."""
-    query = (
-        "select c.height, sum(i.value_number) as paid from calls c join inputs i using (transition_id)"
-        " where c.kind = 'fee' and i.value_type = 'u64' group by 1 order by 1"
-    )
-    ran = chainq("sql", str(exports("chain")), query, "--jsonl")
-    assert ran.code == 0, ran.err
-    paid: dict[int, int] = {}
-    for row in table_rows(truth, "inputs", FIRST, END):
-        if row["function"].startswith("fee_") and row.get("value_type") == "u64":
-            paid[int(row["height"])] = paid.get(int(row["height"]), 0) + int(row["value_number"])
-    assert {row["height"]: int(row["paid"]) for row in map(json.loads, ran.rows)} == paid
 
 
 def test_verify_with_the_service(chainq: Program, server: Servers, exports: Exports) -> None:

@@ -18,11 +18,6 @@ def without(package: str, folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def everything(root: Path) -> dict[str, bytes]:
-    """All that is below a folder."""
-    return {str(path): path.read_bytes() if path.is_file() else b"" for path in root.rglob("*")}
-
-
 @pytest.mark.parametrize(
     ("packages", "words", "said"),
     [
@@ -69,14 +64,14 @@ def test_an_export_into_itself(chainq: Program, server: Servers, lake: Lake) -> 
     made = ("export", "blocks", "100:200", "--partition", "100", "--to", "lake", "-q")
     assert chainq(*made, url=server("--tip", "400")).code == 0
     (chainq.home / "link").symlink_to("lake")
-    before = everything(lake.root)
+    before = lake.files()
     for words in (
         ("export", "blocks", "0:100", "--to", "./lake/"),
         ("export", "blocks", "0:100", "--to", "lake", "--dry-run"),
     ):
         line = one_line(chainq(*words, url="link"), 2)
         assert line.endswith("lake would be exported into itself; pass the URL of the service with --url\n"), words
-    assert everything(lake.root) == before
+    assert lake.files() == before
 
 
 def test_a_service_that_is_unreachable_from_the_start(
@@ -97,7 +92,7 @@ def test_an_export_of_the_earlier_layout(chainq: Program, server: Servers, lake:
     """One sentence says how to make it anew, in each command; nothing is changed."""
     lake.root.mkdir()
     (lake.root / "chainq.json").write_text('{"chainq":1,"chain":{"height":0,"hash":"ab1"},"partition":100}')
-    before = everything(lake.root)
+    before = lake.files()
     for words in (
         ("export", "blocks", "0:100", "--to", "lake"),
         ("sql", "lake", "select 1"),
@@ -107,7 +102,7 @@ def test_an_export_of_the_earlier_layout(chainq: Program, server: Servers, lake:
     ):
         line = one_line(chainq(*words, env={"CHAINQ_URL": server("--tip", "400")}), 2)
         assert "lake has layout 1, this chainq writes layout 2; make it anew: chainq export TABLES RANGE --to " in line
-    assert everything(lake.root) == before
+    assert lake.files() == before
 
 
 def test_a_scheduler_that_is_unreachable(chainq: Program, server: Servers, lake: Lake) -> None:

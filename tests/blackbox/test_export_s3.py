@@ -1,6 +1,5 @@
 """chainq export into an object store: the same data set, and stores that fail."""
 
-import random
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -109,20 +108,6 @@ def test_exports_at_once(chainq: Program, bucket: Bucket, server: Servers, truth
     for ran in map(finish, runs):
         assert ran.code == 0, ran.err
     assert bucket.rows("records") == due(truth.rows("records", FIRST, FIRST + 80))
-
-
-def test_a_store_that_fails_at_random(chainq: Program, bucket: Bucket, server: Servers, truth: Truth) -> None:
-    """500, 503 and lost connections: requests are repeated, and the data set is complete."""
-    dice, lock = random.Random(5), threading.Lock()  # noqa: S311
-
-    def fail(_: Request) -> int | None:
-        with lock:
-            return dice.choice((500, 503, 0)) if dice.random() < 0.15 else None
-
-    with proxied(bucket.endpoint, fail) as endpoint:
-        ran = export(chainq, server(), bucket, *WORDS, endpoint=endpoint)
-    assert ran.code == 0, ran.err
-    assert bucket.rows("records") == due(truth.rows("records", FIRST, END))
 
 
 @pytest.mark.parametrize("lost", [1, 2])

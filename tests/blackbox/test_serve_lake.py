@@ -186,17 +186,6 @@ def test_the_envelope(url: str, truth: Truth) -> None:
     assert post(url, rpc("block", block=2400))[0] == 200
 
 
-def test_an_error_is_that_of_its_request_alone(url: str) -> None:
-    """A page that no list has, among requests that are right; a body that is not JSON has one error."""
-    good = json.dumps(rpc("latest/block")).encode()
-    bad = json.dumps(rpc("records/all", page=2**61)).encode()
-    status, body = post(url, b"[" + b" , ".join([good, bad, good]) + b"]")
-    assert (status, ["result" in one for one in body]) == (200, [True, False, True])
-    assert body[1]["error"]["code"] == -32602
-    for nested in (b"[" * 5000 + b"]" * 5000, b'{"id":1e999,"a":"],[\\""}'):
-        assert post(url, b"[" + b" , ".join([good, nested]) + b"]")[1]["error"]["code"] == -32700
-
-
 @pytest.mark.search
 def test_the_results_of_a_body_have_a_bound(chainq: Program, server: Servers) -> None:
     """A small request must not become a response of gigabytes, nor read what it will not send."""
