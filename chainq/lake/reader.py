@@ -20,7 +20,7 @@ from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.lake import data_set
 from chainq.lake.data_set import UNKNOWN, Entry, gaps, lacking, listed, look, writing
 from chainq.lake.files import OPENED, Receipt, StoredFile, StoredRows, schema_of
@@ -88,10 +88,6 @@ class Reader:
         end = min(-end // self.partition * -self.partition, max(self.tip + 1, end))
         return writing([table], HeightRange(start - start % self.partition, end), self.label)
 
-    def check(self, table: str, heights: HeightRange) -> None:
-        """Raise IncompleteError if the data set lacks heights of a table below its tip."""
-        self._places(table, heights)
-
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
         """Return the partitions whose rows at some heights can replace the service's rows.
 
@@ -158,7 +154,7 @@ class Reader:
 
         Raises IncompleteError before the first row if the data set lacks heights, and later if a file is damaged.
         """
-        places = self._places(table, heights)
+        places = self.places(table, heights)
         for entry, inside in reversed(places) if reverse else places:
             for batch in self._read(entry, inside, reverse):
                 yield batch if table == entry.spec.command else batch._replace(rows=self._derived(table, batch.rows))
@@ -168,8 +164,9 @@ class Reader:
         held_elsewhere = table not in self._entries and (table in DERIVED or table == "blocks")
         return SOURCE.command if held_elsewhere else table
 
-    def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
-        """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
+    def places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
+        """Return the partitions with these heights, each with its heights to read. Raises IncompleteError if some
+        heights of the table below the tip are missing."""
         self.need(table)
         heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
         entries = [one for one in self._entries.get(self._source(table), ()) if heights.overlaps(one.spec.heights)]
@@ -263,13 +260,13 @@ def program_transactions(
     """
     reader.need("calls", SOURCE.command, own=True)
     whole = HeightRange(start, max(start, reader.tip + 1))
-    reader.check("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
+    reader.places("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
     texts = {"program": program, "function": function}
     for batch in _near(reader, "calls", texts, SOURCE.command, reverse=newest):
         every = (row for block in batch.rows for row in looked_up(block))
         called = (row for row in every for _ in range(times_called(bytes(row), program, function)))
         yield batch._replace(rows=list(called))
-    reader.check("calls", whole)
+    reader.places("calls", whole)
 
 
 def _near(
@@ -280,13 +277,10 @@ def _near(
     Raises IncompleteError after the last one if heights from the first one on are missing.
     """
     for _, found in reader.find(table, texts, reverse=reverse):
-        parts: list[HeightRange] = []
-        for height in sorted(height for height, _ in found):
-            near = parts and height - parts[-1].end < _NEAR
-            parts.append(HeightRange(parts.pop().start if near else height, height + 1))
+        parts = [*HeightSet(HeightRange(height, height + _NEAR) for height, _ in found)]
         for part in reversed(parts) if reverse else parts:
-            yield from reader.batches(source, part, reverse=reverse)
-    reader.check(table, HeightRange(reader.first, max(reader.first, reader.tip + 1)))
+            yield from reader.batches(source, HeightRange(part.start, part.end - _NEAR + 1), reverse=reverse)
+    reader.places(table, HeightRange(reader.first, max(reader.first, reader.tip + 1)))
 
 
 def address_transactions(
@@ -297,7 +291,7 @@ def address_transactions(
     Raises IncompleteError.
     """
     reader.need("inputs", own=True)
-    reader.check("inputs", heights)
+    reader.places("inputs", heights)
     texts = {"value": address, "type": "public", "value_type": "address"}
     for part, found in reader.find("inputs", texts, heights, reverse=reverse):
         if reverse:
