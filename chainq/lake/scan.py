@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -31,7 +30,6 @@ from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
 GROUP = 64  # files that are skipped together
-TOGETHER = 4 << 20  # bytes of rows that are filtered together
 _HIGHEST = 2**53  # above all heights: a filter that may be true here has no upper bound
 
 
@@ -94,22 +92,13 @@ class Files:
         return below or (has_high and may_hold(end, _HIGHEST)) or not may_hold(first, end)
 
     def _batches(self, specs: list[PartitionSpec], columns: Sequence[str], where: Any) -> Iterator[Any]:
-        """Yield rows in batches of about `TOGETHER`: DuckDB takes 50 KB for each batch, and keeps them."""
-        held: list[Any] = []
-        size = 0
+        """Yield the rows for which an expression is true."""
         try:
             if self.needed and not self._partial:
                 otherwise = "--partial, or a filter on height, leaves them out"
                 raise missing(self.table, self.needed, self._store.label, otherwise)
-            for table in chain(self._tables(specs, columns, where), [None]):
-                if table is not None:
-                    held.append(table)
-                    size += table.nbytes
-                if held and (table is None or size >= TOGETHER):
-                    some = self._arrow.concat_tables(held)
-                    some = some if where is None else some.filter(where)
-                    yield from some.select(columns).combine_chunks().to_batches()
-                    held, size = [], 0
+            for table in self._tables(specs, columns, where):
+                yield from (table if where is None else table.filter(where)).select(columns).to_batches()
         except ChainqError as error:
             self.failure = error
             raise
