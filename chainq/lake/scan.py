@@ -11,7 +11,6 @@ receipt, and what it says of damage names no file.
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from types import SimpleNamespace
@@ -113,12 +112,8 @@ class Files:
             for number, _ in self._possible(list(file.groups()), lambda found: self._at(found[1]), where):
                 self._note_unfit(file, number, names)
                 table, rows = file.read(number, names), file.parquet.metadata.row_group(number).num_rows
-                yield self._arrow.table([self._starts(file.entry.spec.start, rows), *table.columns], schema=schema)
-
-    def _starts(self, start: int, rows: int) -> Any:
-        """Return so many times the start of a file. `pyarrow.repeat` looks for pandas each time."""
-        data = start.to_bytes(8, sys.byteorder) * rows
-        return self._arrow.Array.from_buffers(self._arrow.int64(), rows, [None, self._arrow.py_buffer(data)])
+                starts = self._arrow.repeat(self._arrow.scalar(file.entry.spec.start, self._arrow.int64()), rows)
+                yield self._arrow.table([starts, *table.columns], schema=schema)
 
     def _note_unfit(self, file: StoredFile, group: int, columns: Sequence[str]) -> None:
         """Note the columns of a query of which values are in `extra`. The footer tells if a row group has anything
