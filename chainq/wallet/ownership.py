@@ -93,11 +93,6 @@ class Matcher:
             raise ValueError(f"{name} is not a field element") from None
 
 
-def matcher(view_keys: Sequence[str], _: object) -> Matcher:
-    """Return the function with which a worker process compares rows."""
-    return Matcher(view_keys)
-
-
 def _rows(block: bytes) -> list[_Row]:
     try:
         return _DECODER.decode(block)
