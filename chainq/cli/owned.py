@@ -52,8 +52,9 @@ def run(given: OwnedOptions) -> None:
         given.columns = [path for path in given.columns or () if path != "owner"]
     schema = _schema(wanted, given, several=len(found) > 1)
 
-    def check(service: Service) -> None:  # the newest blocks alone would pass for what a key owns
-        if wanted.unspent and query.bounds == Bounds():
+    def check(service: Service) -> None:
+        service.need(*wanted.commands)
+        if wanted.unspent and query.bounds == Bounds():  # the newest blocks alone would pass for what a key owns
             refuse_whole_chain("what is unspent", service)
 
     with Wallet(found, wanted, given.workers or cores(), reporter.warn, reporter) as wallet:

@@ -368,6 +368,7 @@ class Client(Closing):
         query = arguments.range_query("owned", start, end, options, command="ownership")
         block = arguments.parsed(parse_height, as_of)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
+        self._service.need(*wanted.commands)
         reading = self._reading(query)
 
         def batches() -> Iterator[Batch]:

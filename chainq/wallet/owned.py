@@ -92,9 +92,8 @@ class Wallet(Closing):
         """Yield the wanted rows of a range that the wallet owns, in batches.
 
         If spends are needed, all of the range is read before anything is yielded, with the full blocks from the first
-        owned row on. Raises ChainqError, IncompleteError for an export that lacks tables.
+        owned row on. Raises ChainqError.
         """
-        service.need(*self.wanted.commands)
         self._examiner = self._examiner or Examiner(self._keys, service, self._warn)
         spends, keeper = self.wanted.spends, Keeper(Book(0), self._examiner)
         last = self._last(service, heights) if spends else 0
