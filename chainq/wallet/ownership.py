@@ -104,11 +104,5 @@ def _number(name: str, value: object) -> int:
     """Return the whole number in a text of decimal digits, with or without the suffix of its type."""
     digits = value.removesuffix("field").removesuffix("group") if isinstance(value, str) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) < 100):
-        raise ValueError(f"{name} is {_shown(value)}, expected decimal digits")
+        raise ValueError(f"{name} is not a string of decimal digits")
     return int(digits)
-
-
-def _shown(value: object) -> str:
-    if value == "":
-        return "empty"
-    return "null or missing" if value is None else "not a number" if isinstance(value, str) else "not a string"

@@ -18,7 +18,7 @@ from chainq.rows.block import Block, read_block
 from chainq.wallet.book import NEAR, Book, Entry, Mark
 from chainq.wallet.examine import Examiner, Record
 from chainq.wallet.records import Key, key_of, place_of, shown
-from chainq.wallet.shown import amount_in, members_in
+from chainq.wallet.shown import amount_in, members_of
 
 _FULL_BLOCKS = BY_COMMAND["full-blocks"]
 
@@ -102,7 +102,7 @@ class Keeper:
 
     def _entry(self, record: Record, height: int) -> Entry:
         program = record.output.program
-        amount = amount_in(program, members_in(str(record.opened.plaintext)) or {})
+        amount = amount_in(program, members_of(str(record.opened.plaintext)) or {})
         return Entry(
             *(record.owner, program, amount.token, None if amount.amount is None else str(amount.amount)),
             *(self.examiner.tag_of(record), height, record.output.transaction),

@@ -16,7 +16,7 @@ pytest.importorskip("aleo")
 from chainq.wallet.records import Key
 from chainq.wallet.scan import AHEAD, BLOCK, OWN_BLOCKS, Scanned, Scanner
 
-PROBLEM = "owner_x is empty, expected decimal digits"
+PROBLEM = "owner_x is not a string of decimal digits"
 MINE = Raw(
     msgspec.json.encode(
         {
