@@ -65,7 +65,7 @@ def run(given: BalanceCommand) -> None:
         options = connect.service_options(given)
         service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
-        if bounds == Bounds() and given.checkpoint is None and not service.is_export:
+        if bounds == Bounds() and given.checkpoint is None and service.export is None:
             methods = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
             refuse_whole("a balance", methods, HeightRange(0, service.blocks.tip_height() + 1))
         start = bounds.start or 0

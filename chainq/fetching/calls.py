@@ -5,7 +5,7 @@ The dialect is stated, remembered from an earlier run, or found by the first cal
 
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Value, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
@@ -15,9 +15,6 @@ from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection, Decode
 from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_array
-
-if TYPE_CHECKING:
-    from chainq.planning.exchange import Known
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -168,15 +165,12 @@ class MethodCall(NamedTuple):
 class Asked(NamedTuple):
     """Further facts and requirements for a range.
 
-    `concurrency`: concurrent requests, if fewer than the service's are enough. `known`: from ranges of the same method
-    that another process read; `learned` is called at the end with the value for the next range. `compared`:
-    heights whose rows must match their full blocks, if the service has these. `notes`: warn about
-    faults that rows are passed on with, for callers that do not look for them.
+    `concurrency`: concurrent requests, if fewer than the service's are enough. `compared`: heights whose rows must
+    match their full blocks, if the service has these. `notes`: warn about faults that rows are passed on with, for
+    callers that do not look for them.
     """
 
     concurrency: int | None = None
-    known: "Known | None" = None
-    learned: "Callable[[Known], None]" = lambda _: None
     compared: HeightRange = HeightRange(0, 0)
     notes: bool = True
 

@@ -47,7 +47,7 @@ def fetch_range(service: "Service", query: Query, heights: HeightRange, asked: A
         pool,
         tip=tip if tip is not None and tip >= heights.end - 1 else None,
         window=threads + 2,  # a few chunks more are held until their turn comes
-        known=asked.known or service.learned.get(method.name, NOTHING_KNOWN),
+        known=service.learned.get(method.name, NOTHING_KNOWN),
         witness=witness is not None,
         strict=calls.options.strict,
     )
@@ -64,7 +64,6 @@ def fetch_range(service: "Service", query: Query, heights: HeightRange, asked: A
             del result  # its rows keep their whole response alive, and the next wait may be long
         calls.tell(method, plan.run.notes if asked.notes else ())
         service.learned[method.name] = plan.known
-        asked.learned(plan.known)
     except ChainqError as error:
         called, others = calls.of(method).name, (BY_COMMAND[one].name for one in ("records", "latest"))
         if not error.message.startswith((method.name, called, *others)):  # as planning names it

@@ -258,7 +258,7 @@ class OwnedService(Service):
     def bounded(self, requested: Bounds) -> Bounds:
         """Return the bounds. Raises UsageError for none, if the unspent records are wanted: those of the newest blocks
         would pass for what a key owns."""
-        if self._wallet.wanted.unspent and requested == Bounds() and not self.is_export:
+        if self._wallet.wanted.unspent and requested == Bounds() and self.export is None:
             heights = HeightRange(0, self.blocks.tip_height() + 1)
             refuse_whole("what is unspent", [_OWNERSHIP, BY_COMMAND["full-blocks"]], heights)
         return requested
