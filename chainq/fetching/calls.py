@@ -3,13 +3,14 @@
 The dialect is stated, remembered from an earlier run, or found by the first call that it matters to.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple, TypeVar
 
 from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Value, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ServiceError
+from chainq.errors import ProofError, ServiceError
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection, Decode
@@ -160,6 +161,16 @@ class MethodCall(NamedTuple):
             return self.calls.connection.call(name, params, decode, where, divisible=divisible, purpose=purpose)
 
         return self.calls.dialect.call(self.method, send)
+
+
+@contextmanager
+def naming(method: MethodCall) -> Iterator[None]:
+    """Begin the message of an error of planning, which has heights or rows, with the method as the server has it."""
+    try:
+        yield
+    except ProofError as error:
+        error.message = f"{method.name} {error.message}"
+        raise
 
 
 class Asked(NamedTuple):

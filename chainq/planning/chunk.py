@@ -19,7 +19,7 @@ from math import ceil
 from typing import NamedTuple
 
 from chainq import tuning
-from chainq.errors import BehindError, ChainqError, IncompleteError, ServiceError
+from chainq.errors import BehindError, ChainqError, ProofError, ServiceError
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import Believer
 from chainq.planning.blocks import prove_blocks
@@ -53,7 +53,7 @@ class Prover:
     def prove(self, heights: HeightRange, overlap: int) -> Outcome:
         """Return proofs of the first of some heights.
 
-        Raises IncompleteError if responses contradict each other or nothing helps, and the failures of requests.
+        Raises ProofError if responses contradict each other or nothing helps, and the failures of requests.
         """
         run = self._run
         if run.method.linked:
@@ -107,7 +107,7 @@ class Prover:
             if not self._located:
                 raise
             self._run.leave_records()
-            raise IncompleteError(f"{heights}: the service has no records") from None
+            raise ProofError(f"{heights}: the service has no records") from None
 
     def _rows(self, heights: HeightRange, size: int | None, number: int) -> Page:
         self._responses += 1

@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any, Protocol
 
 from chainq import tuning
-from chainq.errors import BehindError, IncompleteError, OverdueError
+from chainq.errors import BehindError, IncompleteError, OverdueError, ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk import Outcome, Prover
 from chainq.planning.chunking import within_limit
-from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, Due, Grade, Known, Proof, behind
+from chainq.planning.exchange import NOTHING_KNOWN, Due, Grade, Known, behind
 from chainq.planning.kernel import Named, Proved, check_meeting, compare
 from chainq.planning.run import Run, Send
 from chainq.query import Query
@@ -84,8 +84,8 @@ class RangePlan:
         """Return what the next ranges can use from this one."""
         return Known(self.run.pace.rows_per_height, self.run.pace.row_bytes, self.run.widest, self.run.kinds)
 
-    def results(self) -> Iterator[ChunkResult]:
-        """Yield the rows in the order of the output. Raises an error in its turn."""
+    def results(self) -> Iterator[tuple[Proved, int]]:
+        """Yield the rows in the order of the output, and from how many responses. Raises an error in its turn."""
         try:
             while True:
                 self._close_gap()
@@ -201,7 +201,7 @@ class RangePlan:
             return False
         return True
 
-    def _print(self, outcome: Outcome) -> Iterator[ChunkResult]:
+    def _print(self, outcome: Outcome) -> Iterator[tuple[Proved, int]]:
         self._line.pop(0)
         responses = outcome.responses
         pairs = [*zip(outcome.proofs, outcome.given, strict=True)]
@@ -210,7 +210,7 @@ class RangePlan:
             if proof.grade is Grade.BELIEF and self._strict:
                 said = "nothing proves that these are all rows: no row beyond, and no other method tells"
                 hint = behind(proof.heights.start, self.run.top or 0) or "leave out --strict to get them"
-                raise IncompleteError(f"{proof.heights}: {said}", hint)
+                raise ProofError(f"{proof.heights}: {said}", hint)
             if self._reverse:
                 rows, row_heights = turned(rows, row_heights)
             self._edge = proof.heights.start if self._reverse else proof.heights.end
@@ -218,7 +218,7 @@ class RangePlan:
                 self.run.conservation.print(proof.heights)
             if self._query.limit is None:  # the service works while the rows are drawn
                 self._send()
-            yield ChunkResult(proof.heights, rows, row_heights, Proof(proof.grade, max(1, responses)))
+            yield Proved(proof.heights, rows, row_heights, proof.grade), max(1, responses)
             responses = 0
         if outcome.proofs:
             self._last = outcome.proofs[0] if self._reverse else outcome.beyond or outcome.proofs[-1]

@@ -9,7 +9,7 @@ from typing import Any
 
 from chainq import tuning
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, OverdueError
+from chainq.errors import OverdueError, ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker, page_sizes
 from chainq.planning.conservation import Conservation
@@ -187,13 +187,13 @@ class Run:
         return due
 
     def _check_hashes(self, page: Page) -> None:
-        """Raise IncompleteError if a row names another block than the one at its height."""
+        """Raise ProofError if a row names another block than the one at its height."""
         if not self._hashes:
             return
         for row, height in zip(page.rows, page.heights, strict=False):
             known = self._hashes.get(height)
             if known and (named := printable(text_of(_pick_block(row)[0]))) not in ("", known):
-                raise IncompleteError(
+                raise ProofError(
                     f"height {height}: a row is of block {excerpt(named, 80)}, but the block is {excerpt(known, 80)}",
                     "the service returns rows of an old fork, perhaps from a cache; run the command again later",
                 )

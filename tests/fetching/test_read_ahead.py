@@ -22,7 +22,7 @@ def test_no_page_follows_a_failure_while_others_are_in_progress(monkeypatch: pyt
         raise GatewayError("Timeout acquiring a connection")
 
     pages = _ReadAhead(send, 4)
-    wait, waits = pages._pool.wait, list[None]()
+    wait, waits = pages.pool.wait, list[None]()
 
     def watched() -> tuple[tuple[int, int], object]:
         if waits:  # for more than the page that failed
@@ -30,11 +30,11 @@ def test_no_page_follows_a_failure_while_others_are_in_progress(monkeypatch: pyt
         waits.append(None)
         return wait()
 
-    monkeypatch.setattr(pages._pool, "wait", watched)
+    monkeypatch.setattr(pages.pool, "wait", watched)
     try:
         with pytest.raises(GatewayError):
             pages.get(PageRequest(0, 500, 3))
         assert sorted(ended) == [1, 2, 3]
     finally:
         released.set()
-        pages.close()
+        pages.pool.close()

@@ -165,7 +165,7 @@ def test_one_full_block_that_is_too_heavy_leaves_the_others(command: str) -> Non
     server.faults.unordered = True
     outcome = drive(server, 0, 12, command=command, page_size=100, tip=11)
     assert sorted(outcome.rows) == sorted(made.due(0, 12))
-    believed = [at for one in outcome.results if one.proof.grade is Grade.BELIEF for at in range(*one.heights.edges)]
+    believed = [at for one in outcome.results if one.grade is Grade.BELIEF for at in range(*one.heights.edges)]
     assert believed == [2]
 
 
