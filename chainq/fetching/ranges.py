@@ -30,7 +30,7 @@ def fetch_range(service: "Service", query: Query, heights: HeightRange, asked: A
 
     Raises ChainqError.
     """
-    calls, method, tip = service.calls, query.method, service.blocks.known_tip
+    calls, method, tip = service.calls, query.method, service.blocks.known
     most = calls.options.concurrency
     threads = min(asked.concurrency or most, most)
     # Rows before a block that does not make its own hash are printed, so links are checked with the hashes then.
@@ -43,7 +43,7 @@ def fetch_range(service: "Service", query: Query, heights: HeightRange, asked: A
         heights,
         requests,
         pool,
-        tip=tip if tip is not None and tip >= heights.end - 1 else None,
+        tip=tip.height if tip and tip.height >= heights.end - 1 else None,
         window=threads + 2,  # a few chunks more are held until their turn comes
         known=service.learned.get(method.name, NOTHING_KNOWN),
         witness=requests.witness is not None,

@@ -107,7 +107,7 @@ class Worker(Closing):
         self._service = Service(
             completed(job.service), report=self._count, warn=self._warn, trace=lambda text: say(Note(text, False))
         )
-        self._service.blocks.know_tip(job.tip)
+        self._service.blocks.known = job.tip
 
     def close(self) -> None:
         """Close the connections."""

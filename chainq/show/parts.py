@@ -150,8 +150,8 @@ def _side_by_side(*jobs: Job) -> list[list[Raw]]:
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
-    summary = service.blocks.tip_block() if height is None else None
-    at = service.blocks.tip_height() if height is None else height
+    at = service.blocks.latest_height() if height is None else height
+    summary = service.blocks.known.summary if height is None and service.blocks.known else None
     heights = HeightRange(at, at + 1)
     summaries, blocks = _side_by_side(
         _lookup(service, "block", at) if summary is None else lambda: [summary],

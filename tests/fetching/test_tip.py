@@ -25,6 +25,6 @@ def test_a_long_run_keeps_nothing_of_each_tip() -> None:
 @pytest.mark.parametrize(("ahead", "stale"), [(60, False), (7 * 3600, True)])
 def test_a_tip_in_the_future_is_not_fresh(ahead: int, stale: bool) -> None:
     """A clock may be a minute ahead; if it is hours, the age of the tip is unknown."""
-    tip = Tip(5, "", "", int(time.time()) + ahead)
+    tip = Tip(5, time=int(time.time()) + ahead)
     with pytest.raises(StaleError, match=r"block 5 is .* in the future") if stale else nullcontext():
         check_age(tip, 600)
