@@ -1,17 +1,21 @@
 """Checkpoint by itself: what is kept, what is refused, where a rewind leads, who holds the lock."""
 
+import errno
 import json
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
-from chainq.errors import UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.process.signals import Interrupted
-from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position
+from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position, recorded
 from chainq.resume.journal import POSITIONS, Journal
+from chainq.sinks.append_file import AppendFileSink
 from chainq.sinks.stdout import StreamSink
 
 QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
@@ -26,7 +30,7 @@ def kept(tmp_path: Path) -> Path:
 def opened(kept: Path, output: str = "") -> Iterator[Journal]:
     """The journal of a run to standard output."""
     with Checkpoint(kept, QUERY) as checkpoint:
-        yield Journal(StreamSink(1, "standard output"), checkpoint, output)
+        yield Journal(StreamSink(1, "standard output"), checkpoint, output, cast("Any", None), print)
 
 
 def saved(kept: Path, *positions: Position, output: str = "") -> None:
@@ -38,7 +42,7 @@ def saved(kept: Path, *positions: Position, output: str = "") -> None:
 
 def reopened(kept: Path) -> list[Position]:
     """The positions that a next run finds."""
-    (positions,) = (journal.positions for journal in opened(kept))
+    (positions,) = (journal.content.positions for journal in opened(kept))
     return positions
 
 
@@ -151,16 +155,34 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     class Saved:
         path, content = "kept", Content(VERSION, {}, [Position(0)])
 
-        def save(self, *_: object) -> None:
+        def save(self) -> None:
             raise Interrupted(signal.SIGTERM, mid_write=True)
 
     file = tmp_path / "out"
     with file.open("wb") as opened:
         sink = StreamSink(opened.fileno(), "out")
-        journal = Journal(sink, cast("Any", Saved()), "")
+        journal = Journal(sink, cast("Any", Saved()), "", cast("Any", None), print)
         sink.keep()
         sink.write(b"row\n")
         with pytest.raises(Interrupted):
             journal.record(Position(1))
         sink.abandon()
     assert file.read_bytes() == b"row\n"
+
+
+def test_a_checkpoint_that_could_not_be_written_records_no_rows_that_were_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run whose disk was full for a moment removes the rows after its last position, and then records its error."""
+    out, full = tmp_path / "out", OSError(errno.ENOSPC, "No space left on device")
+    with Checkpoint(tmp_path / "kept", QUERY) as checkpoint, AppendFileSink(out) as sink:
+        journal = Journal(sink, checkpoint, "", cast("Any", None), print)
+        for next_height in (1, 2):
+            sink.write(b"row\n")
+            with suppress(OutputError):
+                journal.record(Position(next_height, "h", sink.length, next_height))
+            monkeypatch.setattr(Path, "replace", Mock(side_effect=full))
+        monkeypatch.undo()
+        journal.drop_rest()
+        checkpoint.failed("No space left on device")
+    assert out.stat().st_size == recorded(tmp_path / "kept").positions[-1].length == 4
