@@ -37,11 +37,6 @@ class ServiceDialect:
         self._spoken: dict[str, Dialect] = {}  # by method name, once a response has shown it
         self._expected = None if name == AUTO else DIALECTS[name]
 
-    @property
-    def stated(self) -> str:
-        """Return the name of the dialect that the user stated, empty if it is to be found."""
-        return "" if self.name == AUTO else self.name
-
     def known(self, method: Method) -> Dialect | None:
         """Return the dialect in which to call a method, None if nothing says it yet. Sends nothing."""
         if is_shared(method):
@@ -58,7 +53,7 @@ class ServiceDialect:
     def of(self, method: Method) -> Dialect:
         """Return the dialect in which the server has a method; unless it is stated, or the same in all, a response has
         shown it. Raises ChainqError."""
-        if not (self.stated or self._spoken or is_shared(method)):
+        if self.name == AUTO and not (self._spoken or is_shared(method)):
             self.call(_PROBED, lambda dialect: self._connection.call(*dialect.call(_PROBED, _FIRST), decode_array))
         return self.known(method) or PUBLISHED
 
@@ -95,7 +90,7 @@ class ServiceDialect:
 
     def _hear(self, method: Method, dialect: Dialect) -> None:
         self._spoken[method.name] = self._expected = dialect
-        if not self.stated:
+        if self.name == AUTO:
             from chainq.config import dialect_cache
 
             if dialect_cache.remembered(self._url) != dialect.name:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from chainq.catalog.dialects import is_shared
+from chainq.catalog.dialects import AUTO, is_shared
 from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, UnreachableError, UsageError
@@ -211,7 +211,7 @@ class Export:
         spoken = self._service.dialect
         methods = (read_method(task.spec.command) for task in made.tasks)
         found = (spoken.of(method).name for method in methods if not is_shared(method))
-        name = next(found, spoken.stated or PUBLISHED.name)
+        name = next(found, PUBLISHED.name if spoken.name == AUTO else spoken.name)
         tip, to = self._service.blocks.tip(), self._store.address("")
         return Job(options._replace(dialect=name), tip, to, self._query.hashes)
 

@@ -205,16 +205,13 @@ class PagePlan:
                 "chainq program-transactions --page-size N may return all of them in a larger page",
             )
         for row, count in Counter(map(bytes, rows)).items():
-            if count > 1 and 0 < (most := self._most_calls(row)) < count:
+            most = times_called(row, *self._calls) or row.count(b'"function":' + encode(self._calls[1]))
+            if count > 1 and 0 < most < count:  # 0: its text does not tell how often it calls the function
                 raise ProofError(
                     f"a transaction that calls the function {most} times at most appears {count} times in one response",
                     "the service repeats rows",
                 )
         return in_place(rows, self._query.method.order or "")
-
-    def _most_calls(self, row: bytes) -> int:
-        """Return how often a transaction calls the function at most; 0 if its text does not tell that."""
-        return times_called(row, *self._calls) or row.count(b'"function":' + encode(self._calls[1]))
 
     def _framed(self, block: _Block) -> list[Raw]:
         """Return the rows of a block from a page that has them and a row behind them; none if no page does."""
@@ -247,14 +244,11 @@ class PagePlan:
             if not first or not last or behind is None or times_of(behind)[:1] == [time]:
                 continue
             if {*map(bytes, (*begun, *first, *last))} <= {*map(bytes, rows)}:
-                if self._size < self._most:
-                    self._passed(start + len(rows))
+                if self._size < self._most:  # the block is heavy: pages begin close behind it, and soon grow again
+                    sizes, end = range(self._size, self._size // 2, -1), start + len(rows)
+                    self._size, self._full = min(sizes, key=lambda size: end % size), 0
                 return rows
         return []
-
-    def _passed(self, end: int) -> None:
-        """Record that a heavy block ends before position `end`: pages begin close to there, and soon grow again."""
-        self._size, self._full = min(range(self._size, self._size // 2, -1), key=lambda size: end % size), 0
 
     # Pages
 

@@ -117,11 +117,18 @@ class RangePlan:
             self._line.insert(0, Chunk(gap, self.run.pace.choose()[1]))
 
     def _send(self) -> None:
-        """Give chunks to workers while the window has room. Nothing beyond an error is printed."""
+        """Make chunks from the rest and give them to workers while the window has room. Nothing beyond an error is
+        printed."""
         if (top := self.run.top) is not None:  # heights above it have no blocks
             self._rest = HeightRange(min(self._rest.start, top), min(self._rest.end, top))
             self._line = [one for one in self._line if one.sent or one.outcome or one.heights.start < top]
-        self._extend()
+        wanted = self._window if self.run.pace.settled else 1  # while the length of chunks still grows
+        # Rejected: more chunks, so that none waits for its neighbors: no faster, and each chunk may be 8 MB.
+        while len(self._rest) and len(self._line) < max(self._window, tuning.FRONT):
+            if sum(chunk.outcome is None for chunk in self._line) >= wanted or (self._alone and self._line):
+                break
+            first, self._rest = self._split(self._rest)
+            self._line.append(first)
         busy = sum(chunk.sent for chunk in self._line)
         for chunk in self._line:
             if chunk.error is not None or busy >= self._window:
@@ -129,16 +136,6 @@ class RangePlan:
             if not chunk.sent and chunk.outcome is None:
                 chunk.sent, busy = True, busy + 1
                 self._workers.submit(chunk, partial(Prover(self.run).prove, chunk.heights, chunk.overlap))
-
-    def _extend(self) -> None:
-        """Make chunks from the rest while the window has room; one at a time while their length still grows."""
-        wanted = self._window if self.run.pace.settled else 1
-        # Rejected: more chunks, so that none waits for its neighbors: no faster, and each chunk may be 8 MB.
-        while len(self._rest) and len(self._line) < max(self._window, tuning.FRONT):
-            if sum(chunk.outcome is None for chunk in self._line) >= wanted or (self._alone and self._line):
-                return
-            first, self._rest = self._split(self._rest)
-            self._line.append(first)
 
     def _split(self, heights: HeightRange) -> tuple[Chunk, HeightRange]:
         """Return the next chunk of some heights, and the others."""

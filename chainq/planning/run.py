@@ -137,11 +137,6 @@ class Run:
             if len(heights) > 1:
                 self.pace.too_heavy(heights)
 
-    def known_row(self, heights: HeightRange) -> int | None:
-        """Return the lowest of some heights at which a response has shown a row that is not printed yet."""
-        with self.lock:
-            return self.conservation.lowest(heights)
-
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""
         return self.size is not None and len(page.rows) >= self.size
@@ -175,16 +170,13 @@ class Run:
                 self.blocks = False
             else:
                 if len(due.heights):
-                    return self._know(due)
+                    with self.lock:
+                        self.empty = 0 if due.at else self.empty + len(due.heights)
+                        self.highest = max(self.highest, due.heights.end - 1)
+                        self._hashes.update(due.hashes)
+                    return due
                 width, again = (max(1, width // 4), again) if width > 1 else (int(again), False)
         return None
-
-    def _know(self, due: Due) -> Due:
-        with self.lock:
-            self.empty = 0 if due.at else self.empty + len(due.heights)
-            self.highest = max(self.highest, due.heights.end - 1)
-            self._hashes.update(due.hashes)
-        return due
 
     def _check_hashes(self, page: Page) -> None:
         """Raise ProofError if a row names another block than the one at its height."""

@@ -22,7 +22,7 @@ from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange, end_above
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
-from chainq.query import Batch, Query, limited, matching
+from chainq.query import Query, limited, matching
 from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
 from chainq.text.humanize import counted
@@ -132,7 +132,11 @@ class Rounds:
         try:
             for batch in limited(matching(batches, query.where), query.limit):
                 if batch.heights is not None:
-                    self._write_batch(writer, batch, batch.heights)
+                    with signals_deferred():
+                        writer.write(batch.rows)
+                        self.journal.wrote(batch, batch.heights.end)
+                        self.written += len(batch.rows)
+                        self.progress.wrote(len(batch.heights), batch.shown)
                     if self.journal.due and self.journal.reached.next < self.end:
                         self.record()
             whole = True
@@ -143,14 +147,6 @@ class Rounds:
             raise
         if self.left != 0 and (reached := self.journal.reached.next) < self.end:
             raise IncompleteError(f"the service shows no block {reached}, and its tip is above it", "run again later")
-
-    def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange) -> None:
-        """Write the rows of a batch. Raises OutputError."""
-        with signals_deferred():
-            writer.write(batch.rows)
-            self.journal.wrote(batch, heights.end)
-            self.written += len(batch.rows)
-            self.progress.wrote(len(heights), batch.shown)
 
     def record(self, *, ending: bool = False) -> None:
         """Record that all heights below `journal.reached` are written. `ending`: a signal has ended the run.
