@@ -3,7 +3,7 @@
 import errno
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
@@ -15,8 +15,10 @@ from chainq.errors import OutputError, UsageError
 from chainq.process.signals import Interrupted
 from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position, recorded
 from chainq.resume.journal import POSITIONS, Journal
+from chainq.resume.rounds import difference
 from chainq.sinks.append_file import AppendFileSink
 from chainq.sinks.stdout import StreamSink
+from harness.readings import readings
 
 QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 
@@ -86,67 +88,69 @@ def test_cut_at_any_byte_it_is_refused(kept: Path) -> None:
         assert kept.read_bytes() == whole[:length]
 
 
-def changed(path: tuple[str | int, ...], value: Any) -> bytes:
-    """A checkpoint with one value replaced, added, or (None) taken away."""
-    content: Any = {
-        "chainq": VERSION,
-        "query": dict(QUERY),
-        "positions": [{"next": 3, "hash": "a", "length": 5}],
-        "output": "o",
-    }
+GOOD = {"chainq": VERSION, "query": QUERY, "positions": [{"next": 3, "hash": "a", "length": 5}], "output": "o"}
+
+
+def changed(line: list[Any]) -> bytes:
+    """A checkpoint with one value replaced or added, or (without a value) taken away."""
+    path, *value = line
+    content: Any = json.loads(json.dumps(GOOD))
     inner = content
     for step in path[:-1]:
         inner = inner[step]
-    if value is None:
-        del inner[path[-1]]
+    if value:
+        inner[path[-1]] = value[0]
     else:
-        inner[path[-1]] = value
+        del inner[path[-1]]
     return json.dumps(content).encode()
 
 
+def test_a_strange_checkpoint_is_refused(kept: Path, golden: Callable[[Path, str], None]) -> None:
+    """Another version, query or shape, unknown keys, values that cannot be: refused, left alone. The last is taken."""
+
+    def read(line: list[Any]) -> list[Position]:
+        kept.write_bytes(text := changed(line))
+        try:
+            with Checkpoint(kept, QUERY) as checkpoint:
+                return checkpoint.content.positions
+        except UsageError as error:
+            raise UsageError(str(error).replace(str(kept), "kept")) from None
+        finally:
+            assert kept.read_bytes() == text
+
+    file = Path(__file__).parent / "strange.txt"
+    golden(file, readings(file, read))
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("old", "new"),
     [
-        changed(("chainq",), 0),
-        changed(("chainq",), VERSION - 1),
-        changed(("chainq",), "1"),
-        changed(("chainq",), None),
-        changed(("query",), None),
-        changed(("query", "command"), "records"),
-        changed(("query", "command"), None),
-        changed(("query", "more"), "x"),
-        changed(("positions",), []),
-        changed(("positions",), None),
-        changed(("positions", 0, "next"), None),
-        changed(("positions", 0, "next"), -1),
-        changed(("positions", 0, "next"), 1.5),
-        changed(("positions", 0, "next"), "3"),
-        changed(("positions", 0, "length"), -1),
-        changed(("positions", 0, "more"), 1),
-        changed(("positions",), [{"next": 3}, {"next": 3}]),
-        changed(("positions",), [{"next": 4}, {"next": 3}]),
-        changed(("more",), 1),
-        changed(("output",), 1),
-        changed(("output",), "o").replace(b'"o"', b'"\xff"'),
-        changed(("positions", 0, "hash"), "a").replace(b'"a"', b'"\xc3("'),
-        changed(("query", "command"), "x").replace(b'"x"', b"[" * 100_000 + b"]" * 100_000),
-        changed(("output",), "o") + b"x",
-        b"\xef\xbb\xbf" + changed(("output",), "o"),
+        (b'"o"', b'"\xff"'),
+        (b'"a"', b'"\xc3("'),
+        (b'"o"', b"[" * 100_000 + b"]" * 100_000),
+        (b"}", b"}x"),
+        (b"{", b"\xef\xbb\xbf{"),
     ],
-    ids=lambda text: text[:1].decode(errors="replace") and None,
 )
-def test_a_strange_checkpoint_is_refused(text: bytes, kept: Path) -> None:
-    """Another version, query or shape, unknown keys, values that cannot be, no UTF-8: refused and left alone."""
-    kept.write_bytes(text)
+def test_what_is_not_json_is_refused(old: bytes, new: bytes, kept: Path) -> None:
+    """Nor UTF-8, or too deep."""
+    kept.write_bytes(json.dumps(GOOD).encode().replace(old, new))
     with pytest.raises(UsageError, match="kept"):
         Checkpoint(kept, QUERY)
-    assert kept.read_bytes() == text
 
 
-def test_the_unchanged_one_is_taken(kept: Path) -> None:
-    """The checkpoint that the strange ones were made of is itself fine."""
-    kept.write_bytes(changed(("output",), "o"))
-    assert reopened(kept) == [Position(3, "a", 5)]
+@pytest.mark.parametrize(
+    ("recorded", "now", "words"),
+    [
+        ("ab1x", "ab1x", ""),
+        ("", "ab1x", ""),
+        ("ab1x", "ab1y", "reorg: block 7 is ab1y, and was ab1x"),
+        ("ab1x", "", "reorg: block 7 has no hash now, and was ab1x"),
+    ],
+)
+def test_a_reorg_names_block_and_hashes(recorded: str, now: str, words: str) -> None:
+    """Another hash or none is a reorg, of a block that was recorded; without a recorded hash, any block passes."""
+    assert difference(Position(8, recorded), now) == words
 
 
 def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
