@@ -128,20 +128,33 @@ def test_pages_of_a_height_without_a_witness_prove_nothing(fault: str) -> None:
     assert not outcome.rows
 
 
-def test_few_full_blocks_show_where_the_last_ownership_rows_end() -> None:
-    """Those of the last rows, from the tip downwards, also if blocks without rows are above the range."""
-    made = counted(*[5] * 2000, 0, 0, command="ownership")
-    outcome = driven(made, Faults(), 0, 2000, 9000)
-    assert (outcome.error, sorted(outcome.rows)) == (None, sorted(made.due(0, 2000)))
-    assert outcome.calls < 15
+CAPPED = "height-cap:2"
 
 
-def test_a_height_by_itself_is_requested_by_itself_when_a_wider_range_lacks_its_rows() -> None:
-    """Its full block names the rows that the overlap with the next heights costs."""
-    made = counted(*[5] * 40)
-    outcome = driven(made, served("height-cap:2"), 7, 8, 100)
-    assert verdict(outcome, made, HeightRange(7, 8)) == "truth"
-    assert outcome.calls < 10
+@pytest.mark.parametrize(
+    ("command", "counts", "fault", "heights", "size", "calls"),
+    [
+        # Full blocks of the last rows, from the tip downwards, also if blocks without rows are above the range.
+        ("ownership", [5] * 2000 + [0, 0], "", (0, 2000), 9000, 14),
+        # A height by itself is requested by itself: its full block names the rows that the overlap costs.
+        ("records", [5] * 40, CAPPED, (7, 8), 100, 9),
+        # The last rows need a full block anyway: that request is of some blocks more, whose rows the order proved.
+        ("records", [3] * 24, CAPPED, (0, 24), 48, None),
+        ("records", [3] * 24, CAPPED, (4, 24), 48, None),
+        # The height with the most rows of the first chunk is compared, and then full blocks name the rows of all.
+        ("records", [3] * 60 + [1, 1], CAPPED, (0, 60), 90, None),
+        ("records", [1] * 30 + [50] + [1] * 31, "height-cap:20", (0, 60), 90, None),
+    ],
+)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_full_blocks_show_what_ranges_leave_out(
+    command: str, counts: list[int], fault: str, heights: tuple[int, int], size: int, calls: int | None, reverse: bool
+) -> None:
+    """Those of few heights, in few calls."""
+    made = counted(*counts, command=command)
+    outcome = driven(made, served(fault), *heights, size, reverse=reverse)
+    assert verdict(outcome, made, HeightRange(*heights)) == "truth"
+    assert calls is None or outcome.calls <= calls
 
 
 class Heavy(Server):
@@ -189,28 +202,6 @@ def test_an_error_comes_when_its_turn_comes(kind: str) -> None:
 def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int) -> None:
     """By the full blocks up to the first row shown, or of some heights if no row is; and these outrank `records`."""
     assert attempt(seed, kind, rows=ROWS)[0] in ENDS
-
-
-@pytest.mark.parametrize(("start", "reverse"), [*product((0, 4), (False, True))])
-def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int, *, reverse: bool) -> None:
-    """The last rows need a full block anyway: that request is of some blocks more, whose rows the order proved."""
-    made = counted(*[3] * 24)
-    outcome = driven(made, served("height-cap:2"), start, 24, 48, reverse=reverse)
-    assert verdict(outcome, made, HeightRange(start, 24)) == "truth"
-
-
-@pytest.mark.parametrize(
-    ("fault", "counts"),
-    [
-        ("height-cap:2", [3] * 60),
-        ("height-cap:20", [1] * 30 + [50] + [1] * 29),
-    ],
-)
-def test_the_height_with_the_most_rows_is_compared(fault: str, counts: list[int]) -> None:
-    """Of the first chunk; after a contradiction full blocks name the rows of the whole run."""
-    made = counted(*counts, 1, 1)
-    outcome = driven(made, served(fault), 0, 60, 90)
-    assert verdict(outcome, made, HeightRange(0, 60)) == "truth"
 
 
 SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.7}
