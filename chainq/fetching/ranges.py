@@ -14,7 +14,7 @@ from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import NOTHING_KNOWN, DueRequest, Grade, Proof, RowsRequest, TipRequest
 from chainq.planning.kernel import Proved
-from chainq.planning.range_plan import RangePlan
+from chainq.planning.range_plan import Chunk, RangePlan
 from chainq.planning.run import Request
 from chainq.process.threads import Pool
 from chainq.query import Batch, Query
@@ -37,7 +37,7 @@ def fetch_range(service: "Service", query: Query, heights: HeightRange, asked: A
     linked = method.linked and query.verify and not query.hash_workers
     links = Links(method, query.reverse) if linked else None
     requests = _Requests(service, query, heights)
-    pool: Pool[Any] = Pool(threads)
+    pool: Pool[Chunk] = Pool(threads)
     plan = RangePlan(
         query,
         heights,

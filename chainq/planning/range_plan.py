@@ -6,10 +6,9 @@ they meet, and yields the rows. An error is raised in its turn, so all rows befo
 run.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
 
 from chainq import tuning
 from chainq.errors import BehindError, IncompleteError, OverdueError, ProofError
@@ -19,18 +18,9 @@ from chainq.planning.chunking import within_limit
 from chainq.planning.exchange import NOTHING_KNOWN, Due, Grade, Known, behind
 from chainq.planning.kernel import Named, Proved, check_meeting, compare
 from chainq.planning.run import Run, Send
+from chainq.process.threads import Pool
 from chainq.query import Query
 from chainq.rows.sorting import turned
-
-
-class Workers(Protocol):
-    """Threads that prove chunks, as `chainq.process.threads.Pool`."""
-
-    def submit(self, token: Any, work: Callable[[], object]) -> None:
-        """Run `work`; `wait` returns `token` with the outcome."""
-
-    def wait(self) -> tuple[Any, object]:
-        """Return the next finished work as (token, result or exception)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +37,8 @@ class Chunk:
 
 
 class RangePlan:
-    """One run of a query over `heights`, the range that its bounds resolve to. `send` sends a request.
+    """One run of a query over `heights`, the range that its bounds resolve to. `send` sends a request, `workers` prove
+    chunks.
 
     `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
     chunks. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
@@ -59,7 +50,7 @@ class RangePlan:
         query: Query,
         heights: HeightRange,
         send: Send,
-        workers: Workers,
+        workers: Pool[Chunk],
         *,
         tip: int | None = None,
         window: int = 10,

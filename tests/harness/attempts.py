@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import ChainqError
@@ -89,7 +89,8 @@ def drive(
             return (server.row_ids if request.row_ids else server.due)(request)
         return (server.records if request.records else server.answer)(request)
 
-    plan = RangePlan(query, HeightRange(start, end), send, Turns(server.rng), window=window, tip=tip, known=known)
+    turns = cast("Any", Turns(server.rng))
+    plan = RangePlan(query, HeightRange(start, end), send, turns, window=window, tip=tip, known=known)
     results: list[Proved] = []
     error: ChainqError | None = None
     links = Links(method, reverse) if method.linked else None
