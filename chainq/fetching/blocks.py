@@ -158,8 +158,9 @@ class Blocks:
         return self._times[height]
 
     def _latest(self) -> list[Raw]:
-        """Return the summary of the tip as one row; no row for a chain without blocks."""
-        rows = lookups.fetch_latest(self._calls.of(BY_COMMAND["latest"]))
+        """Return the summary of the tip as one row; none for a chain without blocks (docs/protocol.md, "Methods")."""
+        latest = self._calls.of(BY_COMMAND["latest"])
+        rows = latest({}, lookups.row_of(latest.method))
         if not rows and lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), 0):
             raise ResponseError("latest/block returned null, but block 0 exists", "run the command again later")
         return rows

@@ -116,14 +116,6 @@ def _single(
             yield key
 
 
-def fetch_latest(latest: MethodCall) -> list[Raw]:
-    """Return the summary of the tip block as one row; none on an empty chain (docs/protocol.md, "Methods").
-
-    Raises ResponseError, and what `Connection.call` raises.
-    """
-    return latest({}, _object_of(latest.method))
-
-
 def fetch_block(block: MethodCall, height: int) -> list[Raw] | None:
     """Return the summary of the block at a height as one row, None if there is no such block.
 
@@ -140,14 +132,14 @@ def fetch_block(block: MethodCall, height: int) -> list[Raw] | None:
 
 def _fetch_transaction(transaction: MethodCall, name: str) -> list[Raw] | None:
     """Return a transaction as one row, None if there is none of that ID. Raises as `fetch_block` does."""
-    found = transaction({Role.ID: name}, _object_of(transaction.method), name)
+    found = transaction({Role.ID: name}, row_of(transaction.method), name)
     sent = text_of(value_at(found[0], "transaction.id")) if found else ""
     if sent and sent.lower() != name.lower():  # BIP 173: either case, but not mixed
         raise IncompleteError(f"{transaction.name} {name}: response has transaction {excerpt(sent, 80)}")
     return found or None
 
 
-def _object_of(method: Method) -> Decode[list[Raw]]:
+def row_of(method: Method) -> Decode[list[Raw]]:
     """Return what decodes a result to one row, none for null. Any of its fields may be missing, but not all of them."""
     names = {column.path.partition(".")[0] for column in method.sent}
 

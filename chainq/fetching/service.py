@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -131,8 +132,11 @@ class Service(Closing):
         if self.export is not None:
             batches = self._read_range(self.export, query, heights)
         elif self._lake is not None and query.method.stored:
-            read = partial(self._read_range, self._lake.reader)
-            batches = self._lake.fetch_range(query, heights, asked, read, self._ask_range)
+            reader = self._lake.reader
+            batches = chain.from_iterable(
+                self._read_range(reader, query, part) if stored else self._ask_range(query, part, asked)
+                for part, stored in self._lake.parts(query, heights)
+            )
         else:
             batches = self._ask_range(query, heights, asked)
         if query.hash_workers:
