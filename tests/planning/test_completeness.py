@@ -16,8 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError, IncompleteError, TooHeavyError
 from chainq.heights.range import HeightRange
+from chainq.planning.chunking import Chunker
 from chainq.planning.exchange import Due, DueRequest, Grade, RowsRequest
 from harness.attempts import Outcome, attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, Chain, Faults, Server, chain, served
@@ -204,9 +206,10 @@ def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int)
     assert attempt(seed, kind, rows=ROWS)[0] in ENDS
 
 
-SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.7}
+SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.7, "without heights": 2.2}
 """Chains, and how many times the fewest calls a run may take. A full page with heights that show no row costs the
-summaries of up to 1,000 heights a call, because rows of a block that was stored again may come behind it."""
+summaries of up to 1,000 heights a call, because rows of a block that was stored again may come behind it. Rows without
+heights take as many calls for records."""
 
 
 @pytest.mark.parametrize(
@@ -221,27 +224,26 @@ def test_calls_of_an_honest_server_stay_near_the_fewest(shape: str, *, reverse: 
     """Of rows / page size, and two for each end; `tests/benchmarks/calls.py` counts those of longer chains."""
     rng = Random(7)  # noqa: S311  # a seed is to be repeated
     heights, density = (100_000, 1.0) if shape == "sparse" else (24_000, 5.0)
-    made = chain(rng, heights, density, bursts=shape == "bursty")
+    command = "ownership" if shape == "without heights" else "records"
+    made = chain(rng, heights, density, command=command, bursts=shape == "bursty")
     if shape.startswith("one"):
         height = heights // 3
         row = b'{"transition_id":"dense","output_index":%d,"height":%d}'
         made.rows[height] = [row % (n, height) for n in range(25_000)]
-    outcome = drive(Server(made, Faults(stable=True), rng), 0, heights, tip=made.tip, reverse=reverse)
+    server = Server(made, Faults(stable=True), rng)
+    outcome = drive(server, 0, heights, command=command, tip=made.tip, reverse=reverse)
     assert verdict(outcome, made, HeightRange(0, heights)) == "truth"
     assert outcome.calls <= len(outcome.rows) / 10_000 * SHAPES[shape] + 4
 
 
-@pytest.mark.parametrize(
-    ("reverse", "most"),
-    [pytest.param(False, 33, marks=pytest.mark.search), pytest.param(True, 33, marks=pytest.mark.search)],
-)
-def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, reverse: bool) -> None:
-    """Ownership rows of an even chain, 14 pages of 10,000, and as many of records."""
-    rng = Random(5)  # noqa: S311  # as above
-    made = chain(rng, 20_000, 7.0, command="ownership", bursts=False)
-    outcome = drive(Server(made, Faults(), rng), 0, 20_000, command="ownership", tip=made.tip, reverse=reverse)
-    assert verdict(outcome, made, HeightRange(0, 20_000)) == "truth"
-    assert outcome.calls <= most
+def test_the_density_is_the_median_by_heights() -> None:
+    """One dense height, or one sparse stretch, does not change it."""
+    chunker, start = Chunker(BY_COMMAND["records"], 10_000), 0
+    assert chunker.rows_per_height == 0
+    for heights, rows in ((10, 10), (500, 2500), (1, 25_000)):
+        chunker.learn(HeightRange(start, start + heights), rows, 10 * rows, complete=True)
+        start += heights
+    assert chunker.rows_per_height == 5
 
 
 @pytest.mark.parametrize("seed", some(range(200), *range(0, 200, 8)))
