@@ -78,14 +78,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def serve(service: Service, host: str, port: int, ready: Callable[[int], None], log: Log | None = None) -> None:
-    """Serve until SIGINT (KeyboardInterrupt), then close and return quietly.
-
-    The caller handles other signals. `port` 0 takes a free one; `ready` is called once with the port, when the server
-    accepts requests; `log` as in DemoServer. Raises OSError if the address is unavailable.
-    """
+    """Serve until a signal raises an exception. `port` 0 takes a free one; `ready` is called once with the port, when
+    the server accepts requests; `log` as in DemoServer. Raises OSError if the address is unavailable."""
     with DemoServer(service, host, port, log) as server:
-        try:
-            ready(server.port)
-            server.serve_forever(poll_interval=0.1)
-        except KeyboardInterrupt:
-            return
+        ready(server.port)
+        server.serve_forever(poll_interval=0.1)

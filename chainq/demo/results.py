@@ -9,11 +9,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-import orjson
+import msgspec
 
 from chainq.demo import bodies
 from chainq.demo.chain import Chain, Row
-from chainq.demo.ids import WORD, mix, scattered
+from chainq.demo.ids import mix, scattered
 from chainq.demo.layout import Tally, calls_of, occurrences
 from chainq.demo.registry import Ask, Book, Item
 
@@ -47,16 +47,10 @@ class Results(Book):
 
     @staticmethod
     def _item(height: int, row: Row, position: int = 0) -> Item:
-        return Item(height, position, orjson.dumps(row))
+        return Item(height, position, msgspec.json.encode(row))
 
     def _block(self, handler: str, height: int) -> Row:
-        if handler != "full_blocks":
-            return self._chain.block(height)
-        row = bodies.block(self._chain, height)
-        metadata = row["header"]["metadata"]
-        if metadata["cumulative_weight"] > WORD:  # orjson refuses such a number, but accepts its raw digits
-            metadata["cumulative_weight"] = orjson.Fragment(str(metadata["cumulative_weight"]))
-        return row
+        return bodies.block(self._chain, height) if handler == "full_blocks" else self._chain.block(height)
 
     def _of_address(self, ask: Ask) -> list[Item]:
         """Return references to the transactions with an address in a public input: one row per input."""

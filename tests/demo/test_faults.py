@@ -17,7 +17,8 @@ from harness.sample import CHAIN, ask, post, refusal
 
 def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() -> None:
     now = [0.0]
-    service = Service(CHAIN, Faults("rate-limit:2", "rate-window:60.0"), clock=lambda: now[0])
+    service = Service(CHAIN, Faults("rate-limit:2", "rate-window:60.0"))
+    service._memory.clock = lambda: now[0]
     latest = b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
     assert [service.respond(latest).status for _ in range(4)] == [200, 200, 429, 429]
     reply = service.respond(latest)
@@ -27,7 +28,7 @@ def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() 
     assert ask(service, "block", block=5)
     now[0] = 60.0
     assert service.respond(latest).status == 200
-    polite = Service(CHAIN, Faults("rate-limit:1", "retry-after:3"), clock=lambda: 0.0)
+    polite = Service(CHAIN, Faults("rate-limit:1", "retry-after:3"))
     polite.respond(latest)
     assert polite.respond(latest).headers == {"Retry-After": "3"}
 

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.demo.http_server import DemoServer, serve
+from chainq.demo.http_server import DemoServer
 from chainq.demo.service import DemoTransport, Service
 from chainq.transport.base import ExchangeError
 from harness.calls import request
@@ -88,15 +88,3 @@ def test_a_socket_can_break_off_in_the_middle_of_a_body(server: DemoServer) -> N
     call = {"jsonrpc": "2.0", "id": 1, "method": "getBlocks", "params": {"start": 0, "end": 500}}
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
         httpx.post(f"http://127.0.0.1:{server.port}/", json=call)
-
-
-def test_serve_says_its_port_and_ends_quietly_when_interrupted(capfd: pytest.CaptureFixture[str]) -> None:
-    ports: list[int] = []
-
-    def ready(port: int) -> None:
-        ports.append(port)
-        raise KeyboardInterrupt
-
-    serve(QUIET, "127.0.0.1", 0, ready)
-    assert ports[0] > 0
-    assert capfd.readouterr() == ("", "")
