@@ -14,7 +14,7 @@ from chainq.demo.http_server import DemoServer
 from chainq.demo.service import DemoTransport, Service
 from chainq.transport.base import ExchangeError
 from harness.calls import request
-from harness.sample import CHAIN, QUIET, paged
+from harness.sample import CHAIN, QUIET
 
 
 def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
@@ -24,23 +24,6 @@ def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
     assert json.loads(response.body)["result"][0]["height"] == "3"
     with pytest.raises(ExchangeError, match="in the middle"):
         DemoTransport(Service(CHAIN, Faults("truncate-rate:1"))).call(request(call, 0.0))
-
-
-def test_threads_may_share_the_transport() -> None:
-    transport = DemoTransport(Service(CHAIN))
-    got: list[int] = []
-
-    def work(start: int) -> None:
-        call = {"jsonrpc": "2.0", "id": 1, "method": "records/all", "params": {"start": start, "end": start + 20}}
-        response = transport.call(request(orjson.dumps(call), 0.0))
-        got.extend(row["id"] for row in json.loads(response.body)["result"])
-
-    threads = [threading.Thread(target=work, args=(start,)) for start in range(600, 760, 20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(got) == [row["id"] for row in paged(QUIET, "records/all", 600, 760, 0, 10_000)]
 
 
 @pytest.fixture
