@@ -36,3 +36,7 @@ def test_only_the_planted_row_differs(kind: str, seed: int) -> None:
     added = sum((found[name] - due[name] for name in found), Counter[str]())
     expected = {"lost": (1, 0), "doubled": (0, 1), "altered": (1, 1), "misplaced": (1, 1)}
     assert (lost.total(), added.total()) == expected.get(Plant(kind, AT).action, (2, 2)), (lost, added)
+
+
+def test_a_seed_picks_the_row() -> None:
+    assert len({str(rows(Service(CHAIN, planted(Plant("lost-record", AT), seed=seed)))) for seed in range(9)}) > 1

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.faults import Faults
+from chainq.demo.chain import Chain
+from chainq.demo.faults import FAULTS, LISTS, STALE_BLOCKS, Faults
 from chainq.demo.service import Service
-from harness.sample import CHAIN, QUIET, ask, paged
+from harness.sample import CHAIN, QUIET, ask, paged, post
 
 Rows = list[dict[str, Any]]
 METHODS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
@@ -98,3 +99,29 @@ def test_records_can_be_written_after_their_block() -> None:
     assert len(ask(service, "getBlocks", start=640, end=650)) == 3
     seen = [records(service, 639, 650) for _ in range(5)]
     assert seen == [records(QUIET, 639, 641)] * 3 + [records(QUIET, 639, 643)] * 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "method", "span", "due"),
+    [
+        ("stale-tip-rate:1", "latest/block", (), [640 - STALE_BLOCKS]),
+        ("lag-blocks:3", "latest/block", (), [640]),
+        ("lag-blocks:3", "getBlocks", (635, 641), [635, 636, 637]),
+        ("clamp-heights:2", "getBlocks", (600, 605), [600, 601]),
+        ("heavy-rows:2", "getBlocks", (600, 602), [600, 601]),
+        ("heavy-rows:2", "getBlocks", (600, 603), []),
+    ],
+)
+def test_other_blocks_come(fault: str, method: str, span: tuple[int, ...], due: list[int]) -> None:
+    service = Service(Chain(tip=640), Faults(fault), shuffle=False)
+    answer = json.loads(post(service, method, **dict(zip(("start", "end"), span, strict=False)))).get("result", [])
+    assert heights(answer if span else [answer]) == due
+
+
+OF_LISTS = [name for name, one in FAULTS.items() if one.argument in ("", "N") and one.of and {*one.of} <= {*LISTS}]
+
+
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_no_row_is_invented(name: str) -> None:
+    rows = records(faulty(f"{name}:7" if FAULTS[name].argument else name), 600, 700, 1, 40)
+    assert {row["id"] for row in rows} <= {row["id"] for row in records(QUIET, 500, 800)}
