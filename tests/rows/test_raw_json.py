@@ -156,8 +156,8 @@ def test_invalid_json_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", [b"{}", b"[]", b'"x"', b"5", b"null", b'{"a": "\\ud800"}', b'["\\ud800"]'])
 def test_items_want_an_array_and_members_an_object(text: bytes) -> None:
     """Any other JSON is a ValueError."""
-    for read, start, word in ((items, b"[", "array"), (members, b"{", "object")):
-        with nullcontext() if text.startswith(start) else pytest.raises(ValueError, match=word):
+    for read, start in ((items, b"["), (members, b"{")):
+        with nullcontext() if text.startswith(start) else pytest.raises(ValueError, match="opens with"):
             read(text)
 
 
