@@ -107,11 +107,6 @@ class Chain:
         """The addresses on the chain. Number 0 is a busy one; number 1 occurs twice in some transactions."""
         return [ids.ADDRESS.text(mix(number, key_of(self.seed, _OWNER))) for number in range(ADDRESSES)]
 
-    @cached_property
-    def address_numbers(self) -> dict[str, int]:
-        """Address -> its index in `addresses`."""
-        return {address: number for number, address in enumerate(self.addresses)}
-
     def word(self, height: int, purpose: int, number: int | None = None) -> int:
         """Return a word (64 bits) for values of a block that have no method of their own, or of `number`; `purpose` (a
         small number) makes them differ."""

@@ -12,7 +12,6 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
-from chainq.demo.registry import Reply, page
 from chainq.demo.service import Service
 
 Log = Callable[[int, bytes], None]
@@ -58,13 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
             reply = reply._replace(body=packed, headers={**reply.headers, "Content-Encoding": "gzip"})
         if self.server.log:
             self.server.log(reply.status, body)
-        self._send(reply, close=reply.cut)
-
-    def do_GET(self) -> None:
-        self._send(page(404, "Cannot GET /"), close=True)  # closed, because an unread body may follow
-
-    def _send(self, reply: Reply, *, close: bool) -> None:
-        self.close_connection = self.close_connection or close
+        self.close_connection = self.close_connection or reply.cut
         self.send_response_only(reply.status)
         headers = {"Content-Type": reply.content_type, "Content-Length": str(len(reply.body)), **reply.headers}
         headers |= {"Date": self.date_time_string(), "Connection": "close" if self.close_connection else "keep-alive"}

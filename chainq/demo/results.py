@@ -55,11 +55,11 @@ class Results(Book):
     def _of_address(self, ask: Ask) -> list[Item]:
         """Return references to the transactions with an address in a public input: one row per input."""
         chain = self._chain
-        address = chain.address_numbers.get(ask.args["address"])
-        if address is None:
+        if ask.args["address"] not in chain.addresses:
             return []
         found: list[tuple[int, int]] = []
-        inputs = occurrences(chain.layout, address, ask.heights.start, ask.heights.stop)
+        number = chain.addresses.index(ask.args["address"])
+        inputs = occurrences(chain.layout, number, ask.heights.start, ask.heights.stop)
         for height, group in groupby(inputs, itemgetter(0)):
             found += self._disorder(list(group), height, ask.number)
         return [
@@ -83,8 +83,7 @@ class Results(Book):
     def _calls(self, function: str, height: int, positions: Sequence[int]) -> list[Row]:
         """Return the transactions of a block that call a function: one row per call, so a transaction can repeat."""
         calls = calls_of(self._chain.layout.plan(height), function)
-        made = {index: bodies.transaction(self._chain, height, index) for index in {calls[at][0] for at in positions}}
-        return [made[calls[position][0]] for position in positions]
+        return [bodies.transaction(self._chain, height, calls[position][0]) for position in positions]
 
     def _slice(self, tally: Tally, rows: _Rows, ask: Ask) -> list[Item]:
         if not ask.heights:
