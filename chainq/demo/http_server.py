@@ -1,4 +1,4 @@
-"""serve: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods.
+"""DemoServer: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods.
 
 It uses only the standard library and is meant for examples, tests and measurements, not for the open network.
 """
@@ -68,11 +68,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_args: Any, **_kwargs: Any) -> None:
         """Write nothing: stderr belongs to the program that runs the server."""
-
-
-def serve(service: Service, host: str, port: int, ready: Callable[[int], None], log: Log | None = None) -> None:
-    """Serve until a signal raises an exception. `port` 0 takes a free one; `ready` is called once with the port, when
-    the server accepts requests; `log` as in DemoServer. Raises OSError if the address is unavailable."""
-    with DemoServer(service, host, port, log) as server:
-        ready(server.port)
-        server.serve_forever(poll_interval=0.1)
