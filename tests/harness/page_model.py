@@ -155,7 +155,7 @@ class PageServer(Book):
             raise GatewayError("HTTP 504")
         lists, number, size = faults.lists, request.number, request.size
         ask = Ask("program_transactions", 0, NO_END, NO_END, len(self.requests), self, lists, Memory(), page=number)
-        ask = ask._replace(turn=number, step=size, size=size, limit=size)
+        ask = ask._replace(size=size, offset=number * size, limit=size)
         ask = lists.applied("request", ask, ask)
         if 0 < faults.none_from <= ask.offset or 0 < faults.none_beyond < ask.offset + ask.limit:
             return []
