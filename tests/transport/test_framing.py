@@ -78,7 +78,7 @@ def test_a_response_that_is_cut_is_broken(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"SSH-2.0-OpenSSH\r\n",
+        b"SSH-2.0-OpenSSH\r\n\r\n",
         b"HTTP/2 200\r\n\r\n",
         b"HTTP/1.1 OK\r\n\r\n",
         OK + b"Content-Length\r\n\r\n{}",

@@ -216,23 +216,20 @@ def test_what_a_server_sends_to_an_idle_connection_is_not_the_next_response() ->
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["head", "body"])
 def test_closing_ends_exchanges_in_progress(sent: bytes) -> None:
-    """Of all threads, at once, whatever they wait for; and nothing is sent afterwards."""
+    """Of all threads, at once, whatever they wait for."""
     waiting = threading.Event()
 
     def serve(peer: socket.socket, _: bytes) -> None:
         peer.sendall(sent)
         waiting.set()
 
-    with server(serve) as (url, seen), ThreadPoolExecutor(1) as pool:
+    with server(serve) as (url, _), ThreadPoolExecutor(1) as pool:
         transport = HttpTransport(ServiceOptions(url))
         call = pool.submit(transport.call, request(b"{}", FAR))
         assert waiting.wait(LONGEST)
         transport.close()
         with pytest.raises(ExchangeError):
             call.result(LONGEST)
-        with pytest.raises(ExchangeError):
-            transport.call(request(b"{}", FAR))
-        assert len(seen) == 1
 
 
 # --- deadlines, other protocols, TLS

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from chainq.errors import UsageError
 from chainq.transport.base import ExchangeError
-from chainq.transport.proxies import named_proxy
+from chainq.transport.http import named_proxy
 from harness.calls import exchange, fails
 from harness.certificate import certified
 from harness.proxies import proxy, socks, tunnel
@@ -177,9 +178,9 @@ def test_a_proxy_that_cannot_be_reached_is_named(environment: pytest.MonkeyPatch
 def test_a_socks_proxy_without_its_package_is_a_usage_error(environment: pytest.MonkeyPatch) -> None:
     """It comes with an extra, and no request goes past the proxy."""
     environment.setenv("all_proxy", "socks5://127.0.0.1:1")
-    environment.setattr("chainq.transport.proxies.find_spec", lambda _: None)
+    environment.setitem(sys.modules, "socksio", None)
     with pytest.raises(UsageError, match=r"socksio.*chainq\[socks\]"):
-        named_proxy("http://chainq.invalid/")
+        exchange("http://chainq.invalid/")
 
 
 def test_no_proxy_has_the_rules_of_curl(environment: pytest.MonkeyPatch, golden: Callable[[Path, str], None]) -> None:

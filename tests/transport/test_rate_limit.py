@@ -30,7 +30,7 @@ def test_refusals_do_not_use_up_retries(seen: str, connect: Connect, clock: Fake
     assert call(connect(FakeTransport(*[LIMITED[seen]] * 6), retries=1)) == []
     assert clock.waits == [pytest.approx(wait) for wait in (1, 2, 4, 8, 10, 10)]
     clock.waits.clear()
-    with pytest.raises(UnreachableError, match=r"(HTTP|error) .*refused for 120 s"):
+    with pytest.raises(UnreachableError, match=r"(HTTP|error) .*after 16 attempts"):
         call(connect(FakeTransport(*[LIMITED[seen]] * 100), retries=1))
     assert sum(clock.waits) == pytest.approx(120)
 
@@ -51,7 +51,7 @@ def test_patience_is_the_methods_and_not_the_calls(connect: Connect, clock: Fake
     """A second call does not begin from the start; a success does."""
     connection = connect(FakeTransport(*[page(429)] * 100), retries=1)
     for _ in range(2):
-        with pytest.raises(UnreachableError, match="refused for 120 s"):
+        with pytest.raises(UnreachableError, match="HTTP 429"):
             call(connection)
     assert sum(clock.waits) <= 121
     connection = connect(FakeTransport(*[page(429)] * 6, ok, *[page(429)] * 6), retries=1)
@@ -165,9 +165,10 @@ def test_a_retry_after_that_says_nothing_is_as_none(value: str, connect: Connect
 
 def test_a_far_retry_after_is_not_waited_for_without_end(connect: Connect, clock: FakeClock) -> None:
     """A date in another millennium is no reason to sleep until then."""
-    for status, said in ((503, "503"), (429, "asks to wait 2.5.*e.11 s")):
-        with pytest.raises(UnreachableError, match=said):
-            call(connect(FakeTransport(page(status, "Fri, 01 Jan 9999 00:00:00 GMT")), retries=1))
+    for status in (503, 429):
+        response = Response(status, b"", {**DATES, "retry-after": "Fri, 01 Jan 9999 00:00:00 GMT"})
+        with pytest.raises(UnreachableError, match=r"asks to wait 2.5.*e.11 s"):
+            call(connect(FakeTransport(response), retries=1))
     assert clock.waits == []
 
 
