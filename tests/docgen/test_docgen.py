@@ -21,7 +21,6 @@ from chainq import _docgen
 from chainq.cli.commands import SCRIPTS
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
-from chainq.errors import ExitCode
 from chainq.formats.protocol import Capabilities, OutputSpec
 from harness.program import ROOT, Program
 
@@ -134,13 +133,6 @@ def test_tools_find_nothing(name: str, line: list[str], tmp_path: Path) -> None:
 def test_roff_is_escaped(text: str, written: str) -> None:
     """Nothing that is special in roff gets into a page by way of text."""
     assert _docgen.roff(text) == written
-
-
-def test_exit_codes_are_all_told() -> None:
-    """Every exit code and its meaning are in chainq(1) and in the reference."""
-    for code in ExitCode:
-        assert f"- `{int(code)}`: {code.meaning}\n" in REFERENCE
-        assert f".TP\n{int(code)}\n{_docgen.roff(code.meaning)}\n" in plain("chainq")
 
 
 def test_keys_of_a_profile_are_all_told() -> None:
