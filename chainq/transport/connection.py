@@ -51,7 +51,7 @@ class Connection(Closing):
         self._known = False  # whether the server is a service: it has sent JSON-RPC
 
     def close(self) -> None:
-        """End waiting calls at once, and close the sockets. No other call begins."""
+        """End waiting calls at once, and close the sockets. Nothing is sent afterwards."""
         with self._lock:  # so that no call opens a transport that nobody would close
             self._stop.set()
             if self._transport is not None:

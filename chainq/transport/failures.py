@@ -32,6 +32,7 @@ _DATABASE = "connection terminated|econnrefused|econnreset|the database system i
 _UNKNOWN_HOST = "not known|name resolution|no address|nodename"
 _NO_TLS = "SSL.*(WRONG_VERSION_NUMBER|record layer failure|PACKET_LENGTH_TOO_LONG)"
 _CREDENTIALS = "pass valid credentials with --header, or with headers in a profile"
+_CUT = "check the log of the server, or of a proxy before it"
 _LOG = "check the scheme and the port of the URL, or the log of the server"
 _TRUST = "check the URL and the clock; to trust the certificate, set SSL_CERT_FILE to a file that contains it"
 _RUNNING = "is the server running, and is the port in the URL right?"
@@ -99,7 +100,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     (".*Timeout", "", HUNG),
     (".*", "illegal .* line", ODD._replace(said="the response is not HTTP: {}", hint=_LOG)),
     (".*", "without sending a response", _CLOSED),
-    (".*", "", BROKEN._replace(said="response ended early or is damaged: {}", hint=_LOG)),
+    (".*", "", BROKEN._replace(said="response ended early or is damaged: {}", hint=_CUT)),
 )
 """What is seen, words of its text, and what that means; the first that matches counts."""
 _BY_STATUS = {429, 503}

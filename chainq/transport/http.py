@@ -76,7 +76,8 @@ class HttpTransport:
             raise ExchangeError(kind, away + (excerpt(str(error)) or kind)) from None
 
     def close(self) -> None:
-        """End the exchanges in progress, and close the connections."""
+        """End the exchanges in progress, and close the connections. No other one is opened."""
+        self._backend.closed = True
         for stream in list(self._backend.open):  # also those that httpcore loses if a SOCKS proxy refuses
             stream.close()
         self._transport.close()
@@ -110,8 +111,11 @@ class _Backend(httpcore.SyncBackend):
 
     def __init__(self) -> None:
         self.open: set[_Stream] = set()
+        self.closed = False
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, *args: Any, **kwargs: Any) -> "_Stream":
+        if self.closed:
+            raise httpcore.ConnectError("the transport is closed")
         return _Stream(super().connect_tcp(host, port, _left(timeout), *args, **kwargs), self.open)
 
 

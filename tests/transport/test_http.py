@@ -195,7 +195,7 @@ def test_a_connection_is_kept_unless_its_next_response_would_be_in_doubt(sent: b
 
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["head", "body"])
 def test_closing_ends_exchanges_in_progress(sent: bytes) -> None:
-    """Of all threads, at once, whatever they wait for."""
+    """Of all threads, at once, whatever they wait for; and nothing is sent afterwards."""
     waiting = threading.Event()
 
     def serve(peer: socket.socket, _: bytes) -> None:
@@ -209,6 +209,8 @@ def test_closing_ends_exchanges_in_progress(sent: bytes) -> None:
         transport.close()
         with pytest.raises(ExchangeError):
             call.result(LONGEST)
+        with pytest.raises(ExchangeError, match="closed"):
+            transport.call(request(b"{}", FAR))
 
 
 # --- deadlines, other protocols, TLS
