@@ -19,20 +19,19 @@ from chainq.transport.failures import LIMITED, TOO_HEAVY, Failure
 
 @dataclass
 class _Method:
-    """The state of one method: when it may be called again, and its refusals so far."""
+    """The state of one method: when it may be called again, and how long it was held back."""
 
     open_at: float = -math.inf  # by the last refusal
     next_at: float = -math.inf  # by the spacing of calls
-    refusals: int = 0  # since the last success, those of calls under way at the same time counted once
-    waited: float = 0.0  # seconds, for these refusals
+    waited: float = 0.0  # seconds, for refusals since the last success; those of calls under way count once
 
 
 class RateLimiter:
     """Spaces requests by `rate` (per second, None for no limit), and holds back methods. Threads share it.
 
-    A method that was refused waits as long as the service asks (Retry-After), or by REFUSED, whichever is longer:
-    a service that asks for no wait at all is not called at full speed. The wait is the method's and not the call's, so
-    that many calls at a time learn from one refusal.
+    A method that was refused waits as long as the service asks (Retry-After), or REFUSED longer than in all waits
+    before, whichever is more: a service that asks for no wait at all is not called at full speed. The wait is the
+    method's and not the call's, so that many calls at a time learn from one refusal.
 
     Then calls are spaced for as long as the longest wait. Of two runs that share a limit, one would otherwise use up
     each new window while the other waits, and that one would give up.
@@ -57,7 +56,7 @@ class RateLimiter:
         with self._lock:
             now, method = time.monotonic(), self._methods[name]
             due = max(method.open_at, method.next_at)
-            if due <= now < method.open_at + tuning.REFUSED[-1]:
+            if due <= now < method.open_at + tuning.LONGEST_REFUSED:
                 method.next_at = now + tuning.SPACING
         return max(0.0, due - now)
 
@@ -70,8 +69,7 @@ class RateLimiter:
             left = PATIENCE - method.waited
             if left <= 0 or retry_after > left:
                 return None
-            wait = min(left, max(retry_after, tuning.REFUSED[min(method.refusals, len(tuning.REFUSED) - 1)]))
-            method.refusals += 1
+            wait = min(left, max(retry_after, min(method.waited + tuning.REFUSED, tuning.LONGEST_REFUSED)))
             method.waited += wait
             method.open_at = now + wait
         return wait
@@ -88,8 +86,7 @@ class RateLimiter:
     def succeeded(self, name: str) -> None:
         """Record that a call of the method got a response."""
         with self._lock:
-            method = self._methods[name]
-            method.refusals, method.waited = 0, 0.0
+            self._methods[name].waited = 0.0
 
 
 class Attempts:

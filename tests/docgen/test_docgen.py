@@ -73,21 +73,6 @@ def test_one_command_rewrites_what_is_stale(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "man" / "chainq-gone.1").exists()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_pages_have_all_of_a_command(name: str) -> None:
-    """Each option, argument and example is on its manual page; the reference has its own options and shared ones."""
-    command, text = COMMANDS[name], plain(f"chainq-{name}")
-    common = _docgen.shared()
-    told = REFERENCE.split(f"### `{_docgen.usage(name, command)}`")[1].split("\n### ")[0]
-    for option, help_text in (*_docgen.options(command), *_docgen.options(command, "argument")):
-        assert f"- `{option}`: {help_text}\n" in (REFERENCE if (option, help_text) in common else told)
-        assert f".TP\n{_docgen.escaped(option)}\n" in text
-    examples = command.epilog.splitlines()[1:]
-    assert examples
-    assert all(_docgen.escaped(line.strip()) in text for line in examples)
-    assert _docgen.escaped(f"chainq-{name}") in plain("chainq")
-
-
 def test_examples_use_what_there_is() -> None:
     """Every command line of the help names a command of the app, and only options that this command has."""
     shown = [line for command in COMMANDS.values() for line in command.epilog.splitlines()]
