@@ -115,7 +115,7 @@ class Worker(Closing):
 
     def hold_back(self, hold: Hold) -> None:
         """Pause calls of a method; callable from any thread."""
-        self._service.connection.hold_back(*hold)
+        self._service.connection.limiter.hold_back(*hold)
 
     def write(self, task: Task, attempts: int = ATTEMPTS) -> Done:
         """Fetch, prove and write one partition. Raises ChainqError, and then keeps the previous files."""

@@ -106,23 +106,16 @@ def test_4_a_connection_that_is_reset_before_any_answer(chainq: Program) -> None
     assert "Connection reset by peer; check the scheme and the port of the URL" in said
 
 
-@pytest.mark.parametrize(
-    ("greeting", "shown"),
-    [
-        (b"\x15\x03\x01\x00\x02\x02\x46", "\\x15\\x03\\x01\\x00\\x02\\x02F"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "SSH-2.0-OpenSSH_9.6"),
-    ],
-)
-def test_5_a_port_of_another_protocol(greeting: bytes, shown: str, chainq: Program) -> None:
+def test_5_a_port_of_another_protocol(chainq: Program) -> None:
     """It is asked once: another attempt says the same."""
 
     def greet(peer: socket.socket, _: bytes) -> None:
-        peer.sendall(greeting)
+        peer.sendall(b"\x15\x03\x01\x00\x02\x02\x46")  # an alert of TLS
         peer.shutdown(socket.SHUT_RDWR)
 
     with socket_server(greet) as (url, seen):
         said = one_line(chainq("block", "5", url=url), 5)
-    assert said.endswith(f"is not HTTP: {shown}; check the scheme and the port of the URL\n")
+    assert "is not HTTP: illegal request line; check the scheme and the port of the URL" in said
     assert len(seen) == 1
 
 
