@@ -17,8 +17,7 @@ from chainq.errors import IncompleteError
 from chainq.fetching.calls import Calls
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import gaps
-from chainq.lake.names import Entry, digest
+from chainq.lake.data_set import Entry, digest, gaps
 from chainq.lake.reader import Reader, address_transactions
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query

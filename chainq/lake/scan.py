@@ -22,9 +22,8 @@ from chainq.catalog.tables import TABLES
 from chainq.errors import ChainqError, IncompleteError
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import Contents, export_command, gaps, listed
+from chainq.lake.data_set import PARTITION_COLUMN, Contents, PartitionSpec, gaps, listed, writing
 from chainq.lake.files import OPENED, StoredFile, schema_of
-from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
@@ -180,8 +179,8 @@ class Files:
 
 def missing(table: str, gaps: Sequence[HeightRange], label: str, otherwise: str) -> IncompleteError:
     """Return the error of heights that a table lacks. `otherwise`: what else than writing them helps."""
-    writes = export_command([table], HeightRange(gaps[0].start, gaps[-1].end), label)
-    return IncompleteError(lacks(table, gaps), f"{writes} writes them; {otherwise}")
+    writes = writing([table], HeightRange(gaps[0].start, gaps[-1].end), label)
+    return IncompleteError(lacks(table, gaps), f"{writes}; {otherwise}")
 
 
 def lacks(table: str, gaps: Sequence[HeightRange]) -> str:

@@ -8,9 +8,8 @@ from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import export_command, gaps, look, shorter, span
+from chainq.lake.data_set import Entry, gaps, look, shorter, span, writing
 from chainq.lake.files import StoredFile
-from chainq.lake.names import Entry
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.verify.files import UNREADABLE, Sheet, reason, windows
@@ -36,9 +35,8 @@ class ExportFiles:
         self._apart = {before for before, _ in self._unlinked} & {after for _, after in self._unlinked}
         self.heights = found.span or HeightRange(0, 0)
         if not self._entries and not self._others:
-            writes = export_command(sorted(found.known), None, self._store.label)
             none = f"{self._store.label} has no partitions: no export has written any"
-            raise IncompleteError(none, f"{writes} writes them")
+            raise IncompleteError(none, writing(sorted(found.known), None, self._store.label))
 
     def opens(self, *, compared: bool) -> list[str]:
         """Return what stays open, in words. `compared`: with a service."""

@@ -22,8 +22,8 @@ from chainq.catalog.tables import DERIVED, TABLES
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.service import Service
 from chainq.lake import data_set
+from chainq.lake.data_set import Entry, PartitionSpec, digest
 from chainq.lake.files import PartitionFile, Receipt
-from chainq.lake.names import Entry, PartitionSpec, digest
 from chainq.planning.exchange import Grade
 from chainq.rows.tables import table_rows
 
