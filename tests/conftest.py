@@ -183,13 +183,6 @@ def full_device() -> Path:
 
 
 @pytest.fixture
-def silent() -> Iterator[str]:
-    """A URL where connections are taken and nothing is ever answered."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-
-
-@pytest.fixture
 def nowhere() -> Iterator[str]:
     """A URL where nothing listens, and nothing can begin to."""
     with socket.socket() as held:

@@ -21,8 +21,7 @@ from harness import inside
 from harness.inside import LONGEST as LONGEST
 
 ROOT = Path(__file__).parents[2]  # of the project
-# The dialect that the sample servers speak and the program is told: the suite is run in both.
-DIALECT = os.environ.get("CHAINQ_TEST_DIALECT", "chain")
+DIALECT = "chain"  # that the sample servers speak and the program is told
 OUTSIDE = ("PYTHON", "_CHAINQ")
 """Begin the names of variables that are for a process of its own: Python reads them, or a shell asks what may follow.
 """
