@@ -18,17 +18,19 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
+from harness import page_model
 from harness.attempts import attempt
-from harness.model import KINDS, NARROW
+from harness.model import KINDS, NARROW, WRONG
+from harness.page_model import PageFaults, PageServer
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Canned, Moving, Serve, canned
-from harness.wrong import WRONG
 
 HERE = Path(__file__).parent
 SESSIONS = sorted((HERE / "commands").glob("*.txt"))
@@ -215,13 +217,25 @@ def _short(line: str) -> str:
 
 def test_wrong_servers(golden: Callable[[Path, str], None]) -> None:
     """For each kind of wrong server the share of runs that end in the truth, in belief and in an error; the calls."""
-    lines = []
+    record = ""
     for kind in [*KINDS, *NARROW, *WRONG]:
-        ends, calls = Counter[str](), 0
-        for seed in SEEDS:
-            found, outcome = attempt(seed, kind, rows=1000, lengths=(50,))
-            ends[found] += 1
-            calls += outcome.calls
-        shares = ", ".join(f"{count} {found}" for found, count in sorted(ends.items()))
-        lines.append(f"{kind}: {shares}; {calls} calls\n")
-    golden(HERE / "wrong_servers.txt", "".join(lines))
+        runs = [attempt(seed, kind, rows=1000, lengths=(50,)) for seed in SEEDS]
+        record += _shares(kind, [(end, outcome.calls) for end, outcome in runs])
+    for kind, faults in (page_model.KINDS | page_model.WRONG).items():
+        record += _shares(f"pages, {kind}", [_pages(faults, seed) for seed in SEEDS])
+    golden(HERE / "wrong_servers.txt", record)
+
+
+def _pages(faults: Callable[[Random], PageFaults], seed: int) -> tuple[str, int]:
+    """How a run over the pages of a server ended, and its calls."""
+    rng = Random(seed)  # noqa: S311  # a seed is to be repeated
+    server = PageServer(page_model.blocks(rng, 40, 60), faults(rng), seed)
+    rows, error = page_model.run(server)
+    end = "truth" if rows == server.due else "the beginning" if rows == server.due[: len(rows)] else "others"
+    return "error" if error else end, len(server.requests)
+
+
+def _shares(kind: str, runs: list[tuple[str, int]]) -> str:
+    ends = Counter(end for end, _ in runs)
+    shares = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
+    return f"{kind}: {shares}; {sum(calls for _, calls in runs)} calls\n"

@@ -14,9 +14,8 @@ from chainq.heights.range import HeightRange
 from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, RowsRequest, TipRequest
 from chainq.planning.range_plan import RangePlan
 from chainq.query import Query
-from harness.model import CROWDED, KINDS, NARROW, Chain, Server, chain, combined
+from harness.model import CROWDED, KINDS, NARROW, WRONG, Chain, Server, chain, combined
 from harness.promises import shown
-from harness.wrong import WRONG
 
 MOST_REQUESTS = 20_000
 COMMANDS = ("records", "records", "records", "ownership", "address-transactions", "blocks")
