@@ -1,11 +1,9 @@
 """--follow through restarts, deploys and reorgs: what it outlives, for how long, and what it says.
 
-The test changes the service between two rounds: nothing here waits for a time to pass. `CHAINQ_REORGS` says at how many
-moments of a run the chain is reorganised (6; 38 are all of them).
+The test changes the service between two rounds: nothing here waits for a time to pass.
 """
 
 import json
-import os
 import re
 import signal
 import threading
@@ -20,8 +18,8 @@ from chainq.demo.registry import Reply, page
 from harness.jobs import FIRST, Following, Job, lines, recording, said
 from harness.program import LONGEST, Program, finish
 from harness.search import some
-from harness.services import Moving, Serve, error, fork_truth, serving
-from harness.truth import Truth, difference
+from harness.services import Moving, Serve, error, serving
+from harness.truth import Truth
 
 SOON = ("--follow", "--interval", "0.01", "--retries", "0", "--lag", "0")
 
@@ -179,30 +177,6 @@ def test_6_a_reorg_during_an_outage(follow: Callable[..., Following]) -> None:
     ran = finish(run.process)
     said(ran, 9, f"reorg: block {FIRST} is", "resume with --start 2397 --follow")
     assert ran.out == b""
-
-
-REORGS = int(os.environ.get("CHAINQ_REORGS", "6"))
-
-
-MOMENTS = sorted({2 + 38 * moment // REORGS for moment in range(REORGS)})
-
-
-@pytest.mark.parametrize("after", some(MOMENTS, *MOMENTS[1::3]))
-@pytest.mark.parametrize("at", [FIRST - 5, FIRST + 20])
-def test_what_is_recorded_is_of_one_chain(at: int, after: int, chainq: Program, serve: Serve) -> None:
-    """A reorg after any number of calls ends its run or the next one with 6; --rewind then mends all of the file."""
-    start, tip = FIRST - 40, FIRST + 60
-    groups = fork_truth(at, tip).groups("records", start, tip + 1)
-    service, fork = Moving(FIRST - 5), Chain().forked(at)
-    service.hook = lambda _: service.swap(fork) if len(service.calls) > after else None
-    job = Job(chainq, serve(service), "records", "--start", str(start), "--page-size", "60")
-    code = 0
-    for service.tip in [*range(FIRST, tip, 25), *[tip] * 6]:
-        code = job(*(("--rewind", "30") if code else ())).code
-        assert code in (0, 6, 9)
-    assert code == 0
-    assert job.next == tip + 1
-    assert difference(job.out.read_bytes().split(b"\n")[:-1], groups) == ""
 
 
 @pytest.mark.parametrize("value", ["never", None, 10**400])
