@@ -4,7 +4,8 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http import HTTPStatus
+from socket import socket
 from typing import Any, NamedTuple
 
 from chainq.demo.chain import DEFAULT_TIP, Chain
@@ -12,8 +13,9 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.registry import Reply
 from chainq.demo.results import Results
 from chainq.demo.service import Service
-from harness.program import DIALECT, LONGEST, running
+from harness.program import DIALECT, LONGEST
 from harness.program import serving as serving
+from harness.sockets import answering, server
 from harness.truth import Truth
 
 Serve = Callable[..., str]
@@ -35,40 +37,20 @@ def result(value: str) -> Callable[[Any], Canned]:
     return lambda request: Canned(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{value}}}'.encode())
 
 
-class Quiet(ThreadingHTTPServer):
-    """A server that says nothing of a client that has gone: its words would be among those of the run."""
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing."""
-
-
 @contextmanager
 def canned(answer: Callable[[Any], Canned]) -> Iterator[tuple[str, list[Any]]]:
     """A server that answers each request with what `answer` makes of it: its URL, and the requests it has seen."""
     seen: list[Any] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def serve(peer: socket, request: bytes) -> None:
+        seen.append(json.loads(request.partition(b"\r\n\r\n")[2]))
+        reply = answer(seen[-1])
+        headers = (("Content-Type", reply.type), *reply.headers)
+        lines = (f"{name}: {value}" for name, value in headers)
+        answering(reply.body, *lines, status=f"{reply.status} {HTTPStatus(reply.status).phrase}")(peer, request)
 
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            seen.append(request)
-            reply = answer(request)
-            self.send_response(reply.status)
-            self.send_header("Content-Type", reply.type)
-            self.send_header("Content-Length", str(len(reply.body)))
-            for name, value in reply.headers:
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(reply.body)
-
-        def log_message(self, *_args: Any, **_kwargs: Any) -> None:
-            """Says nothing."""
-
-    server = Quiet(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    with running(server):
-        yield f"http://127.0.0.1:{server.server_address[1]}/", seen
+    with server(serve) as (url, _):
+        yield url, seen
 
 
 class Call(NamedTuple):
