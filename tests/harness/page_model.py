@@ -123,7 +123,7 @@ WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
     "late pages": lambda _: served("late-pages"),
     "newest first": lambda _: served("newest-first"),
 }
-"""Servers that are wrong in one plain way, as in `harness.wrong`."""
+"""Servers that are wrong in one plain way, as in `harness.model`."""
 
 
 class PageServer(Book):
