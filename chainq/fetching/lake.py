@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
-from chainq.fetching.calls import Asked, Calls
+from chainq.fetching.calls import Calls
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import Entry, digest, gaps
@@ -57,18 +57,10 @@ class Lake:
         self._take(entries[0])
         return list(self.reader.rows("blocks", heights))
 
-    def fetch_range(
-        self,
-        query: Query,
-        heights: HeightRange,
-        asked: Asked,
-        read: Callable[[Query, HeightRange], Iterator[Batch]],
-        ask: Callable[[Query, HeightRange, Asked], Iterator[Batch]],
-    ) -> Iterator[Batch]:
-        """Yield every row of a height range, exactly once, in height order.
+    def parts(self, query: Query, heights: HeightRange) -> Iterator[tuple[HeightRange, bool]]:
+        """Yield the parts of a range, in the order of the query, and whether each is read here or requested.
 
-        `read` yields the rows of a stored part, and `ask` requests the rows of any other. Raises IncompleteError before
-        rows of another chain.
+        Raises IncompleteError before a part of another chain.
         """
         parts = self._parts(query, heights)
         if any(last is None for _, last in parts):
@@ -76,7 +68,7 @@ class Lake:
         for part, last in parts:
             if last is not None:
                 self._take(last)
-            yield from ask(query, part, asked) if last is None else read(query, part)
+            yield part, last is not None
 
     def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights whose rows are requested, as ranges in the order of the query."""

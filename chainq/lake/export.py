@@ -12,7 +12,7 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from chainq.catalog.dialects import is_shared
+from chainq.catalog.dialects import AUTO, is_shared
 from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, UnreachableError, UsageError
@@ -93,8 +93,9 @@ class Export:
         if store.folder and any((one / data_set.NAME).is_file() for one in store.folder.parents):
             raise UsageError(f"{store.label} is inside another export", "pass another --to")
         self._service, self._store, self._query, self._warn = service, store, query, warn
-        origin = service.origin
-        self._hash_at = cache(lambda height: origin.get(height) or service.blocks.hash_of(height))
+        origin = service.export and service.export.origin  # of which it may lack the block
+        known = {origin.height: origin.hash} if origin else {}
+        self._hash_at = cache(lambda height: known.get(height) or service.blocks.hash_of(height))
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
 
@@ -111,7 +112,8 @@ class Export:
         if not len(heights):
             return None
         if there is None:  # the partitions are those of an export that it is read from, unless given
-            partition = query.partition or self._service.partition or data_set.PARTITION
+            read = self._service.export
+            partition = query.partition or (read.partition if read else data_set.PARTITION)
             found = DataSet(data_set.VERSION, self._origin(heights), partition, heights.start, [*reads])
         else:
             found = there.data_set
@@ -186,7 +188,7 @@ class Export:
         """
         bounds, blocks = self._query.bounds, self._service.blocks
         heights = self._service.height_range(bounds)
-        if self._query.unbounded and there is None and not self._service.is_export:
+        if self._query.unbounded and there is None and self._service.export is None:
             refuse_whole(f"a new export in {self._store.label}", map(read_method, dict.fromkeys(reads)), heights)
         if self._query.unbounded:
             first = 0 if there is None else min(there.data_set.start, (there.span or heights).start)
@@ -206,7 +208,7 @@ class Export:
         if len(heights) or tip >= there.data_set.chain.height:
             data_set.check_chain(self._store, there.data_set, self._hash_at(there.data_set.chain.height))
         newest = span.end - 1 if span else -1
-        if newest - tip > SETTLE and (bounds.end is None or tip < bounds.end - 1) and not self._service.origin:
+        if newest - tip > SETTLE and (bounds.end is None or tip < bounds.end - 1) and self._service.export is None:
             what = f"the service is behind: its tip is {tip}, but {self._store.label} has block {newest}"
             raise IncompleteError(what, "run the command again later")
 
@@ -223,7 +225,7 @@ class Export:
         spoken = self._service.dialect
         methods = (read_method(task.spec.command) for task in made.tasks)
         found = (spoken.of(method).name for method in methods if not is_shared(method))
-        name = next(found, spoken.stated or PUBLISHED.name)
+        name = next(found, PUBLISHED.name if spoken.name == AUTO else spoken.name)
         tip, to = self._service.blocks.tip(), self._store.address("")
         return Job(options._replace(dialect=name), tip, to, self._query.hashes)
 

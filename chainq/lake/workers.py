@@ -32,7 +32,6 @@ from chainq.config.server import completed
 from chainq.config.values import LEAST_MEMORY
 from chainq.errors import BehindError, IncompleteError, OutputError, Shortfall, UnreachableError, needed
 from chainq.fetching.blocks import Tip, hash_text
-from chainq.fetching.calls import Asked
 from chainq.fetching.links import TIERS
 from chainq.fetching.reading import Note
 from chainq.fetching.service import Service
@@ -128,7 +127,7 @@ class Worker(Closing):
         self._service = Service(
             completed(job.service), report=self._count, warn=self._warn, trace=lambda text: say(Note(text, False))
         )
-        self._service.blocks.know_tip(job.tip)
+        self._service.blocks.known = job.tip
 
     def close(self) -> None:
         """Close the connections."""
@@ -136,7 +135,7 @@ class Worker(Closing):
 
     def hold_back(self, hold: Hold) -> None:
         """Pause calls of a method; callable from any thread."""
-        self._service.connection.hold_back(*hold)
+        self._service.connection.limiter.hold_back(*hold)
 
     def write(self, task: Task) -> Done:
         """Fetch, prove and write one partition, up to the height of which the service lacks rows: the next run writes
@@ -158,12 +157,13 @@ class Worker(Closing):
         hashed = self._job.hashes and method.command in TIERS
         service.believed.clear()
         service.unhashed.clear()
+        service.learned[method.name] = task.known
         self._say(Note(str(spec), False))
         self._say(Advance(spec))
         with ExitStack() as stack:
             uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
             files = {table: PartitionFile(TABLES[table], one.write, self._warn) for table, one in uploads.items()}
-            (first, last, previous), known, proofs = self._fetch(task, method, files, int(hashed))
+            (first, last, previous), proofs = self._fetch(task, method, files, int(hashed))
             entries = []
             for table, file in files.items():
                 entry = Entry(spec._replace(command=table), tip, file.rows, digest(previous), digest(last))
@@ -183,18 +183,18 @@ class Worker(Closing):
                 )
                 file.finish(receipt)
                 entries.append(entry._replace(size=uploads[table].publish(entry.name)))
-        believed = tuple(service.believed.get(method.name, ()))
+        believed, known = tuple(service.believed.get(method.name, ())), service.learned[method.name]
         return Done(spec, tuple(entries), self._calls - calls, known, believed, dict(service.unhashed))
 
     def _fetch(
         self, task: Task, method: Method, files: Mapping[str, PartitionFile], hash_workers: int
-    ) -> tuple[tuple[str, str, str], Known, Counter[Grade]]:
+    ) -> tuple[tuple[str, str, str], Counter[Grade]]:
         """Write all rows to their tables; return the hashes of the first and the last block and of the block before,
-        what is known, and how often rows were proved in which way."""
-        spec, learned, proofs = task.spec, [task.known], Counter[Grade]()
+        and how often rows were proved in which way."""
+        spec, proofs = task.spec, Counter[Grade]()
         read, ends = 0, list[Raw]()
         query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=hash_workers)
-        batches = self._service.fetch_range(query, spec.heights, Asked(known=task.known, learned=learned.append))
+        batches = self._service.fetch_range(query, spec.heights)
         before = None if method.linked else self._service.blocks.block_hash(spec.end - 1)
         for batch in batches:
             if batch.proof is not None:
@@ -218,7 +218,7 @@ class Worker(Closing):
         if not method.linked and last != (before or ""):
             what = f"{spec}: block {spec.end - 1} was replaced while rows were fetched"
             raise IncompleteError(what, "run the command again")
-        return (first, last, previous), learned[-1], proofs
+        return (first, last, previous), proofs
 
     def _warn(self, text: str) -> None:
         self._say(Note(text))

@@ -48,8 +48,9 @@ class ExportFiles:
         spans = {name: span(one.spec.heights for one in some) for name, some in self._tables.items()}
         return [*opens, *shorter(spans, self.heights)]
 
+    @property
     def derived(self) -> frozenset[str]:
-        """Return the tables that were read off full blocks."""
+        """The tables that were read off full blocks."""
         blocks = self._tables.get("blocks", [])
         with suppress(*UNREADABLE, LookupError):
             return DERIVED | ({"blocks"} if StoredFile(self._store, blocks[0]).receipt.source else set())
@@ -69,10 +70,6 @@ class ExportFiles:
     def _windows(self, entries: list[Entry]) -> Iterator[Window]:
         """Yield the rows of partitions of the same heights, and what is wrong with their files."""
         names = {entry.spec.command: entry for entry in entries}
-
-        def located(one: Finding) -> Finding:
-            return self._located(names[one.command or ""], one)
-
         sheets, wrong = [], []
         for entry in entries:
             try:
@@ -80,7 +77,8 @@ class ExportFiles:
                 sheets.append(Sheet(file.parquet, TABLES[entry.spec.command], entry.spec.heights, file.read))
             except UNREADABLE as error:
                 wrong.append(Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error)))
-        yield from windows(sheets, located, wrong)
+        for window in windows(sheets, wrong):
+            yield window._replace(located=lambda one: self._located(names[one.command or ""], one))
 
     def _located(self, entry: Entry, one: Finding) -> Finding:
         """Return a finding about a partition, at all its heights unless one is known."""
