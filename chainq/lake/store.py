@@ -35,7 +35,7 @@ from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, UsageError, needed
-from chainq.lake.data_set import check_size, lacking
+from chainq.lake.data_set import damaged, lacking
 from chainq.sinks.disk import remove_unlocked, sync_folder
 from chainq.text.sanitize import excerpt, mask_url, printable
 
@@ -56,13 +56,10 @@ _CAUSES = (
     (r"ConnectionRefused|dns error", "no connection", "check the endpoint, such as AWS_ENDPOINT_URL"),
 )
 """Errors of object stores in plain words, and what to do, if obstore's own text, a dump, does not say it."""
-_URL = r"(?i:https?)://(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,4}|:[1-5]\d{4})?(?:/[!-~]*)?", "http://127.0.0.1:9000"
+_ENDPOINT = r"(?i:https?)://(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,4}|:[1-5]\d{4})?(?:/[!-~]*)?", "http://127.0.0.1:9000"
 _REGION = r"[\w-]+", "us-east-1"
-_S3 = {
-    **dict.fromkeys(("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"), _URL),
-    **dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), _REGION),
-}
-"""Variables that become part of a URL, with their form and an example: at others obstore panics."""
+_S3 = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION")
+"""Variables that become part of a URL. If that is invalid, obstore panics."""
 
 
 class Upload(NamedTuple):
@@ -88,7 +85,7 @@ class _Store:
 
     folder: Path | None = None
     _errors: tuple[type[Exception], ...] = (OSError, ValueError)
-    _content: Callable[[str], bytes]
+    _content: Callable[[str], tuple[int, Callable[[], Any]]]
     _begun: Callable[[], BinaryIO]
     _publish: Callable[[BinaryIO, str], int]
 
@@ -99,9 +96,12 @@ class _Store:
         """Return the content of a small file, None if there is none. Raises IncompleteError for a large one."""
         with self._failing("read"):
             try:
-                return self._content(name)
+                size, content = self._content(name)
             except FileNotFoundError:
                 return None
+            if size > SMALL:
+                raise damaged(self.label, name, f"{size} bytes, expected {SMALL} at most")
+            return bytes(content())
 
     @contextmanager
     def upload(self) -> Iterator[Upload]:
@@ -167,10 +167,10 @@ class FolderStore(_Store):
         with self._failing("read"):
             remove_unlocked(list(self._path(NEW).glob("*")))
 
-    def _content(self, name: str) -> bytes:
+    def _content(self, name: str) -> tuple[int, Callable[[], Any]]:
+        """Return the size of a file, and what returns its content."""
         path = self._path(name)
-        check_size(self.label, name, path.stat().st_size, SMALL)
-        return path.read_bytes()
+        return path.stat().st_size, path.read_bytes
 
     def _publish(self, file: BinaryIO, name: str) -> int:
         """Give a file its name once it is on the disk, unless that exists."""
@@ -241,7 +241,8 @@ class ObjectStore(_Store):
         self._url, self._obstore, self._exists = url, obstore, AlreadyExistsError
         self._errors = (OSError, ValueError, BaseError)
         os.environ.setdefault("AWS_ALLOW_HTTP", "true")  # to the endpoint of the user, also for Delta tables
-        for name, (form, example) in _S3.items() if url.lower().startswith("s3:") else ():
+        for name in _S3 if url.lower().startswith("s3:") else ():
+            form, example = _ENDPOINT if "ENDPOINT" in name else _REGION
             if (value := os.environ.get(name)) and not re.fullmatch(form, value, re.ASCII):
                 raise UsageError(f"invalid {name}: expected one such as {example}")
         options: dict[str, Any] = {"retry_config": {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}}
@@ -284,10 +285,9 @@ class ObjectStore(_Store):
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
 
-    def _content(self, name: str) -> bytes:
+    def _content(self, name: str) -> tuple[int, Callable[[], Any]]:
         found = self._obstore.get(self._store, name)
-        check_size(self.label, name, found.meta["size"], SMALL)
-        return bytes(found.bytes())
+        return found.meta["size"], found.bytes
 
     def _begun(self) -> BinaryIO:
         """Return an unnamed temporary file of this machine, which disappears with the process."""
