@@ -17,7 +17,6 @@ each file a second time, and leaves parts of files beside those of the data set 
 """
 
 import fcntl
-import io
 import os
 import re
 import stat
@@ -27,6 +26,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -265,7 +265,9 @@ class ObjectStore(_Store):
 
     def source(self, name: str, size: int) -> BinaryIO:
         """Return an object as a file that requests only the parts that are read."""
-        return cast("BinaryIO", _ObjectFile(partial(self._part, name), size))
+        file = self._obstore.open_reader(self._store, name, buffer_size=1, size=size)
+        read = partial(self._part, name, file.read)
+        return cast("BinaryIO", SimpleNamespace(read=read, seek=file.seek, tell=file.tell, closed=False))
 
     def address(self, name: str) -> str:
         """Return the URL of an object or a folder."""
@@ -301,38 +303,14 @@ class ObjectStore(_Store):
             self._obstore.put(self._store, name, file)
             return size
 
-    def _part(self, name: str, start: int, length: int) -> Any:
-        """Return a part of an object."""
+    def _part(self, name: str, read: Callable[[int], Any], size: int = -1) -> bytes:
+        """Return the next bytes of an object."""
         with self._failing("read"):
             try:
-                return self._obstore.get_range(self._store, name, start=start, length=length)
+                return bytes(read(size))
             except FileNotFoundError:
                 hint = "if an export has replaced it, run the command again"
                 raise lacking(f"{name} of {self.label} is gone", hint) from None
-
-
-class _ObjectFile(io.RawIOBase):
-    """An object as a file. `part`: returns so many of its bytes from a position on."""
-
-    def __init__(self, part: Callable[[int, int], Any], size: int) -> None:
-        self._part, self._size, self._at = part, size, 0
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position."""
-        self._at = offset + (0, self._at, self._size)[whence]
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        """Read as much as fits into the buffer."""
-        length = max(0, min(len(buffer), self._size - self._at))
-        if length:
-            buffer[:length] = memoryview(self._part(self._at, length))
-            self._at += length
-        return length
 
 
 Store = FolderStore | ObjectStore
