@@ -37,8 +37,8 @@ PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 TOO_LARGE = "57014"
 """Error code of a result that exceeds what is left of MOST_BYTES: with it, deployed servers refuse a query that is too
 heavy, and their clients know that a narrower one succeeds (docs/protocol.md, "Envelope and errors")."""
-PAGE, MOST_ROWS, MOST_BLOCKS = 10_000, 100_000, 1_000
-"""Rows of a page whose size the request does not name, rows of any page, and full blocks of any request."""
+PAGE, MOST_ROWS = 10_000, 100_000
+"""Rows of a page whose size the request does not name, and rows of any page."""
 MOST_BYTES = 64 * 2**20
 """Bytes of the results of a body, however many requests it has. Any single block fits."""
 MOST_REQUEST = 150 * 1024
@@ -166,8 +166,7 @@ class StoredService:
         return b"[" + b",".join(rows) + b"]" if isinstance(found, Iterator) else rows[0]
 
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
-        most = MOST_BLOCKS if method.linked else method.max_heights
-        rows = self.reader.rows(method.command, _heights(given, most))
+        rows = self.reader.rows(method.command, _heights(given, method.max_heights))
         return rows if Role.SIZE not in given else _page(rows, given)
 
     def _block(self, _: Method, given: dict[Role, int]) -> Iterator[Raw]:

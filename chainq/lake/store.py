@@ -281,8 +281,7 @@ class ObjectStore(_Store):
     def delete(self, names: Iterable[str]) -> None:
         """Remove objects."""
         with self._failing("remove an object in"), suppress(FileNotFoundError):
-            if found := list(names):
-                self._obstore.delete(self._store, found)
+            self._obstore.delete(self._store, list(names))
 
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""

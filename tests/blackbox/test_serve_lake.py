@@ -149,7 +149,6 @@ def test_what_is_missing_is_an_error_with_the_heights(chainq: Program, lake: Pat
         (rpc("chainTransaction", id="at1x"), -32002),
         (rpc("getBlocks", start=5, end=4), -32602),
         (rpc("getBlocks", start=2400, end=3401), -32602),
-        (rpc("getChainBlocks", start=2400, end=3401), -32602),
         (rpc("records/all", start="2400", end=2410), -32602),
         (rpc("records/all", start=2400), -32602),
         (rpc("block"), -32602),
