@@ -164,12 +164,6 @@ def damaged(label: str, name: str, why: str, hint: str = "") -> IncompleteError:
     return lacking(f"{name} of {label} is damaged: {why}", hint or f"see chainq verify {shlex.quote(label)}")
 
 
-def check_size(label: str, name: str, size: int, most: int) -> None:
-    """Raise IncompleteError for a file of the data set with that label that has too many bytes to be read whole."""
-    if size > most:
-        raise damaged(label, name, f"{size} bytes, expected {most} at most")
-
-
 def lacking(message: str, hint: str) -> IncompleteError:
     """Return the error of a data set that lacks data: until what the hint says is done, no rest can be read."""
     error = IncompleteError(message, hint)

@@ -48,7 +48,6 @@ _CLOSED = (
     "SET lock_configuration = true",
 )
 _RESULT = "chainq.result"  # the view of a query, in a schema that `show tables` does not list
-_LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
 
 
 class Database:
@@ -250,12 +249,10 @@ def _unknown(error: Exception) -> str | None:
 
 def _invalid(error: Exception) -> UsageError:
     """Return an error of DuckDB about a query on one line, without the caret below what is wrong."""
-    shown = re.sub(r"(?m)^ *\^+ *$", "", str(error))
-    if len(shown) > _LONGEST:
-        shown = re.sub(r"\n\s*Candidate (functions|macros):(\n\t.*)*", "", shown)
+    shown = re.sub(r"(?m)^ *\^+ *$|\n\s*Candidate (functions|macros):(\n\t.*)*", "", str(error))
     if "file system operations are disabled" in shown:
         return UsageError("the query reads a file: expected tables")
-    return UsageError(f"the query failed: {excerpt(shown, _LONGEST)}")
+    return UsageError(f"the query failed: {excerpt(shown, 300)}")
 
 
 def _is_nested(kind: str) -> bool:
