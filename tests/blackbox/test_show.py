@@ -59,16 +59,6 @@ def shown(program: Program) -> dict[str, Ran]:
     return {name: program("show", name, "--json", url="demo:") for name in OBJECTS}
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_a_screen_says_what_an_object_is(name: str, screens: dict[str, Ran]) -> None:
-    """Its first word is the kind of the object; nothing stands on stderr; every line fits."""
-    ran = screens[name]
-    assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.decode().splitlines()
-    assert lines[0].split()[0] == OBJECTS[name]
-    assert max(map(len, lines)) <= 80
-
-
 @pytest.mark.parametrize("name", MOST_CALLS)
 def test_a_screen_takes_few_calls(name: str, chainq: Program) -> None:
     """The number of calls is stated for each screen; none is made twice."""
@@ -86,54 +76,6 @@ def test_json_has_the_rows_as_the_service_sent_them(shown: dict[str, Ran], chain
     assert ran.out.count(b"\n") == 1
     assert chainq("block", str(HEIGHT), url="demo:").rows[0] in ran.out
     assert chainq("full-blocks", "--start", str(HEIGHT), "--end", str(HEIGHT + 1), url="demo:").rows[0] in ran.out
-
-
-def test_json_of_every_kind_names_it(shown: dict[str, Ran]) -> None:
-    """`kind` tells what the other members are; ranges have their bounds."""
-    for name, kind in OBJECTS.items():
-        found = json.loads(shown[name].out)
-        assert found["kind"] == kind
-        if kind in ("address", "program"):
-            assert found["heights"]["end"] == DEFAULT_TIP + 1
-
-
-def test_an_address_has_its_newest_transactions(shown: dict[str, Ran]) -> None:
-    """Ten different ones, the newest first, with their times."""
-    rows = TRUTH.rows("address-transactions", DEFAULT_TIP - 1_000, DEFAULT_TIP + 1, ADDRESS)
-    due = [json.loads(row)["transaction_id"] for row in rows]
-    newest = list(dict.fromkeys(reversed(due)))[:10]
-    assert len(newest) == 10
-    assert {row["transaction"]["id"] for row in json.loads(shown[ADDRESS].out)["transactions"]} == set(newest)
-
-
-def test_a_function_has_its_newest_calls(shown: dict[str, Ran], chainq: Program) -> None:
-    """The last of the whole list, which the service gives only in pages from its beginning."""
-    found = json.loads(shown["tile_gallery.aleo/claim"].out)
-    everything = chainq("program-transactions", "tile_gallery.aleo", "claim", "--newest", "--limit", "10", url="demo:")
-    assert [row["transaction"]["id"] for row in found["transactions"]] == [
-        json.loads(row)["transaction"]["id"] for row in everything.rows
-    ]
-
-
-def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], shown: dict[str, Ran]) -> None:
-    """What lists say of them: the call, the height, the transaction. JSON has the rows as the service sent them."""
-    for name, row in {
-        RECORD["transition_id"]: RECORD,
-        BARREN["transition_id"]: BARREN,
-        RECORD["record_ciphertext"]: RECORD,
-    }.items():
-        text = screens[name].out.decode()
-        for key in ("transition_id", "transaction_id", "height", "function_name"):
-            assert str(row[key]) in text, (key, text)
-        found = json.loads(shown[name].out)
-        rows = [found["record"]] if name == RECORD["record_ciphertext"] else [*found["records"], *found["transitions"]]
-        assert row in rows
-    records = [
-        row
-        for row in map(json.loads, TRUTH.rows("records", DEFAULT_TIP - 50, DEFAULT_TIP + 1))
-        if row["transition_id"] == RECORD["transition_id"]
-    ]
-    assert f"records      {len(records)}\n" in screens[RECORD["transition_id"]].out.decode()
 
 
 def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -> None:

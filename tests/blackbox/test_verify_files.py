@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -76,46 +75,6 @@ def save(path: Path, rows: list[Row], like: Path) -> None:
 
 def separator(path: Path) -> str:
     return "\t" if path.suffix == ".tsv" else ","
-
-
-@pytest.mark.parametrize(
-    ("start", "kind"),
-    some(
-        product(["at1", "au1", "record1"], FORMATS),
-        *(("at1", "jsonl"), ("au1", "csv"), ("record1", "parquet"), ("au1", "json"), ("at1", "tsv")),
-        several=True,
-    ),
-)
-def test_an_id_inside_a_full_block(
-    start: str, kind: str, files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """One character of an ID or a record in the transactions of a block was changed."""
-    rows, path = load(files["full-blocks", kind]), tmp_path / f"rows.{kind}"
-
-    def changed(value: Any) -> Any:
-        """The value with the first such text changed, and the later ones as they are."""
-        if done:
-            return value
-        if isinstance(value, str) and value.startswith(start):
-            done.append(value[:-1] + ("q" if value[-1] != "q" else "p"))
-            return done[0]
-        if isinstance(value, list):
-            return [changed(one) for one in value]
-        return {name: changed(one) for name, one in value.items()} if isinstance(value, dict) else value
-
-    done: list[str] = []
-    for at, row in enumerate(rows):
-        sent = row["transactions"]
-        made = json.dumps(changed(json.loads(sent))) if isinstance(sent, str) else changed(sent)
-        if done:
-            rows[at] = row | {"transactions": made}
-            break
-    height = row.get("header.metadata.height") or row["header"]["metadata"]["height"]
-    save(path, rows, files["full-blocks", kind])
-    ran = verify(str(path), "--jsonl")
-    found = json.loads(ran.rows[0])  # later ones are of the comparison
-    assert (ran.code, found["check"], found["height"]) == (6, "checksum", int(height)), ran.err
-    assert done[0] in found["found"]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -203,15 +162,6 @@ def test_a_parquet_file_keeps_the_range_that_it_completes(program: Program, serv
         assert parquet.read_metadata(path).metadata.get(b"chainq.heights") == kept
 
 
-def test_a_line_that_is_no_row(verify: Callable[..., Ran], files: dict[tuple[str, str], Path]) -> None:
-    """All rows are there: the finding says in words what else is."""
-    whole = files["records", "jsonl"]
-    path = whole.with_name("changed.jsonl")
-    path.write_bytes(whole.read_bytes().replace(b"\n", b"\n[]\n", 1))
-    (found,) = map(json.loads, verify(str(path), "--jsonl").rows)
-    assert (found["check"], found["found"]) == ("invalid", "line 2 is not a JSON object: []")
-
-
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_file_that_was_cut(
     kind: str, files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path
@@ -224,20 +174,6 @@ def test_a_file_that_was_cut(
     assert ran.code == 6, ran.err
     checks = {found["check"] for found in map(json.loads, ran.rows)}
     assert kind == "parquet" or checks & {"invalid", "missing", "altered"}, checks
-
-
-@pytest.mark.parametrize("place", [-20, -200, 4], ids=str)
-def test_parquet_bytes_that_were_changed(
-    place: int, files: dict[tuple[str, str], Path], verify: Callable[..., Ran], tmp_path: Path
-) -> None:
-    """In the footer, so that command and heights are unknown, and in the first page. Nothing is compared."""
-    path = tmp_path / "rows.parquet"
-    data = bytearray(files["records", "parquet"].read_bytes())
-    data[place : place + 9] = b"\xff" * 9
-    path.write_bytes(data)
-    ran = verify(str(path), "--jsonl")
-    assert (ran.code, "missing" in ran.err) == (6, False), ran.err
-    assert "rows.parquet is not a whole Parquet file: " in ran.err or "1 finding (1 invalid)" in ran.err
 
 
 def test_a_partition_is_verified_with_its_export(exports: Exports, verify: Callable[..., Ran]) -> None:

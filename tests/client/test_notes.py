@@ -2,8 +2,6 @@
 
 import logging
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import date
 from typing import Any
@@ -12,7 +10,7 @@ import pytest
 
 from chainq import Client, IncompleteError, UnreachableError
 from chainq.demo.chain import Chain
-from harness.program import LONGEST, Servers
+from harness.program import Servers
 from harness.services import Blockless, Canned, canned, serving
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
@@ -57,15 +55,6 @@ def test_rows_and_honest_emptiness_are_not_noted(
         client.tip_height()
         list(read(client))
     assert caplog.records == []
-
-
-def test_a_script_without_settings_sees_the_note() -> None:
-    """Python prints a warning on stderr if nobody configured logging."""
-    script = "import chainq; print(list(chainq.Client('demo:').program_transactions('credits.aleo', 'publc')))"
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LONGEST, check=True)
-    assert ran.stdout == "[]\n"
-    assert ran.stderr.startswith("no transactions call credits.aleo/publc")
-    assert ran.stderr.count("\n") == 1
 
 
 @pytest.fixture(scope="module")

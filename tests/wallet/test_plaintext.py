@@ -56,12 +56,21 @@ def test_a_plaintext_of_another_shape_is_shown_as_text() -> None:
     }
 
 
-def test_an_amount_is_text_in_other_formats() -> None:
-    """As of balance: jq and others round numbers above 2**53; a record without a token has null."""
-    added = shown_plaintext(RECORD, "token_registry.aleo", Style.TEXT)
-    assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"%d"' % (2**128 - 1), b'"7field"')
-    added = shown_plaintext("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT)
-    assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"5"', b"null")
+@pytest.mark.parametrize(
+    ("text", "program", "style", "amount", "token"),
+    [
+        (RECORD, "token_registry.aleo", Style.TEXT, b'"%d"' % (2**128 - 1), b'"7field"'),
+        (RECORD, "token_registry.aleo", Style.PYTHON, b"%d" % (2**128 - 1), b'"7field"'),
+        ("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT, b'"5"', b"null"),
+        ("{ data: 5u64 }", "a.aleo", Style.PYTHON, b"null", b"null"),
+    ],
+)
+def test_an_amount_is_a_number_in_python_alone(
+    text: str, program: str, style: Style, amount: bytes, token: bytes
+) -> None:
+    """As of balance: jq and others round numbers above 2**53; what a record lacks is null."""
+    added = shown_plaintext(text, program, style)
+    assert (bytes(added["amount"]), bytes(added["token_id"])) == (amount, token)
 
 
 def test_totals_of_several_tokens() -> None:
