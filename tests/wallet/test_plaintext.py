@@ -2,8 +2,7 @@
 
 import pytest
 
-from chainq.wallet.book import Entry
-from chainq.wallet.shown import Amount, Style, amount_in, members_of, shown_plaintext, totals
+from chainq.wallet.shown import Amount, Style, amount_in, members_of, shown_plaintext
 
 RECORD = """{
   owner: aleo1abc.private,
@@ -71,28 +70,3 @@ def test_an_amount_is_a_number_in_python_alone(
     """As of balance: jq and others round numbers above 2**53; what a record lacks is null."""
     added = shown_plaintext(text, program, style)
     assert (bytes(added["amount"]), bytes(added["token_id"])) == (amount, token)
-
-
-def test_totals_of_several_tokens() -> None:
-    """A line for each program and token; also what is unspent, if it is known what is spent."""
-    entries = [
-        Entry(owner, program, token, amount, f"tag{number}", number, "at1x", spent)
-        for number, (owner, program, token, amount, spent) in enumerate(
-            [
-                (0, "b.aleo", "1field", "5", 9),
-                (0, "credits.aleo", "", "7", 9),
-                (1, "b.aleo", "1field", "6", None),
-                (0, "a.aleo", "", None, None),
-            ]
-        )
-    ]
-    assert totals(entries, spends=False) == [
-        "a.aleo: 1 record, -",
-        "b.aleo 1field: 2 records, 11",
-        "credits.aleo: 1 record, 0.000007 credits",
-    ]
-    assert totals(entries, spends=True) == [
-        "a.aleo: 1 record, -; unspent: 1 record, -",
-        "b.aleo 1field: 2 records, 11; unspent: 1 record, 6",
-        "credits.aleo: 1 record, 0.000007 credits; unspent: 0 records",
-    ]
