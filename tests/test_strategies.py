@@ -5,14 +5,13 @@ from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from chainq.demo.faults import FAULTS
 from chainq.errors import TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import RowsRequest
 from chainq.rows.block import IDENTITY, read_block
 from chainq.rows.fields import object_of, text_of
 from harness.model import Server
-from harness.strategies import COMMANDS, NAMES, Drawn, chains, faults, list_faults, servers
+from harness.strategies import Drawn, chains, faults, servers
 
 LONG = settings(max_examples=50, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 QUICK = settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
@@ -48,13 +47,6 @@ def test_all_methods_tell_of_the_same_blocks(chain: Drawn) -> None:
 
 
 @QUICK
-@given(st.sampled_from(COMMANDS).flatmap(chains).flatmap(lambda chain: servers(chain, faults(fields=(), names=()))))
-def test_a_server_without_faults_answers_with_all_rows(server: Server) -> None:
-    """Nothing is wrong that was not drawn."""
-    assert not wrong(server)
-
-
-@QUICK
 @given(chains().flatmap(servers), st.integers(0, 12), st.integers(0, 12), st.integers(0, 2), st.integers(1, 9))
 def test_rows_of_servers_are_rows_of_the_chain(server: Server, start: int, width: int, page: int, size: int) -> None:
     """Whatever the faults: no row is made up, also after a reorg."""
@@ -77,11 +69,3 @@ def test_counterexamples_shrink_to_few_heights_and_one_fault() -> None:
     assert isinstance(found.chain, Drawn)
     assert (found.faults.lists.texts, found.faults.stable) == (("row-cap:1",), True)
     assert [block for _, block in found.chain.blocks] == [(0, 0)]
-
-
-def test_each_fault_of_lists_is_drawn() -> None:
-    """By its name, with a number where it takes one."""
-    for name in NAMES:
-        fault = find(list_faults((name,)), lambda _: True, settings=QUICK)
-        assert fault.partition(":")[0] == name
-        assert (":" in fault) == bool(FAULTS[name].argument)
