@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.rows.block import Transition, read_transaction
-from chainq.rows.fields import Picker, integer_of, object_of, text_of, value_at
+from chainq.rows.fields import Picker, integer_of, text_of, value_at
 
 CREDITS = "credits.aleo"  # the program whose amounts are microcredits
 _NAME = 100  # characters; a name that the chain accepts has 31 at most, with .aleo
@@ -32,12 +32,6 @@ def program_id(value: Raw | None) -> Raw | None:
     """Return the ID of the program whose source text is sent; a text that names none, on some servers the ID."""
     name = program_of(text_of(value))
     return Raw(msgspec.json.encode(name)) if name else value
-
-
-def fee_of(fee: Raw | None) -> Call | None:
-    """Return the call that pays a fee, None for no fee."""
-    transition = object_of(value_at(fee, "transition"))
-    return Transition("", transition, fee=True) if transition else None
 
 
 def calls_of(row: Raw) -> list[Call]:

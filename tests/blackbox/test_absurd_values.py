@@ -114,59 +114,6 @@ def test_a_hash_that_utf_8_cannot_hold(command: str, chainq: Program, truth: Tru
     assert all("\ud800" in json.loads(row)["block_hash"] for row in rows)
 
 
-def test_numbers_that_outgrow_their_column(chainq: Program) -> None:
-    """None is broken into lines: the columns get room, and the last ones are left out if there is none."""
-    large = 10**25
-
-    def change(_: str, row: Row) -> None:
-        if int(row.get("height", 0)) > 690:  # not among the rows that settle the columns
-            row["round"] = large
-
-    with altered(change, tip=700) as url:
-        for columns in (80, 100):
-            ran = chainq("blocks", "0:700", "--table", url=url, env={"COLUMNS": str(columns)})
-            text = ran.out.decode()
-            lines = [line for line in text.splitlines() if line.split()[0].isdigit()]
-            assert [line.split()[0] for line in lines[:700]] == [*map(str, range(700))]
-            assert max(map(len, lines)) <= columns
-            assert (f" {large}\n" in text) is (columns == 100), text
-            hidden = "coinbase_target" if columns == 100 else "round, coinbase_target"
-            assert f"\nnot shown: {hidden} and 14 more columns; " in text
-            assert text.splitlines()[0].split()[-1] == ("coinbase_target" if columns == 100 else "round")
-
-
-def test_a_value_that_a_parquet_column_cannot_hold(chainq: Program) -> None:
-    """It goes to `extra` as it was sent, one warning says so; with --columns the error says what it is."""
-    files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
-    weight = str(2**128 - 1)
-
-    def change(_: str, row: Row) -> None:
-        if row.get("height") in ("45", 45):
-            row |= {"cumulative_weight": weight, "a\ud800": "\ud800", "later": [1]}
-
-    with altered(change) as url:
-        ran = chainq("blocks", "40:50", "-o", "x.parquet", url=url)
-        warnings = ran.err.splitlines()
-        assert (ran.code, len(warnings)) == (0, 3), ran.err
-        assert all("goes to the column extra" in warning for warning in warnings)
-        rows = files.read_table(chainq.home / "x.parquet").to_pylist()
-        assert [row["height"] for row in rows] == [*range(40, 50)]
-        assert [row["height"] for row in rows if row["cumulative_weight"] is None] == [45]
-        found = json.loads(rows[5]["extra"])
-        assert (found["cumulative_weight"], found["a\ud800"], found["later"]) == (weight, "\ud800", [1])
-        assert chainq("verify", "x.parquet", "--full", url=url).code == 0
-        ran = chainq("blocks", "40:50", "--columns", "height,cumulative_weight", "-o", "y.parquet", url=url)
-        assert (ran.code, ran.err) == (
-            7,
-            f'chainq blocks: cumulative_weight "{weight}" does not fit decimal128(38, 0); use jsonl, which writes it as'
-            " it was sent, or leave the column out; y.parquet was not created\n",
-        )
-        said(chainq("blocks", "40:50", "--columns", "height,cumulative_weight", "-o", "y.csv", url=url), 0)
-        words = ("blocks", "40:50", "--columns", "height", "-o", "z.parquet")
-        assert chainq(*words, url=url).err == ""
-        assert files.read_schema(chainq.home / "z.parquet").names == ["height"]
-
-
 def test_7_a_value_that_utf_8_cannot_hold(chainq: Program) -> None:
     """Half of a surrogate pair is exit 7 and named in formats that cannot hold it, and an escape in a table."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.rows.transaction import Call, calls_of, deployed_by, fee_of, program_of
+from chainq.rows.transaction import Call, calls_of, deployed_by, program_of
 
 SOURCE = "import a.aleo;\nprogram foo.aleo;\n\nfunction mint:\n    input r0\nclosure no:\nfunction burn:\n"
 FEE = {"program": "credits.aleo", "function": "fee_public", "inputs": [{"value": "7u64"}, {"value": "3u64"}]}
@@ -56,7 +56,7 @@ ODD = [None, 1, "x", [], {}, [None], {"transaction": None}, {"transaction": {"ex
 @pytest.mark.parametrize("odd", [*ODD, {"transaction": {"fee": {"transition": None}, "deployment": {"program": 5}}}])
 def test_what_has_another_shape_says_nothing(odd: Any) -> None:
     """Null, numbers and arrays where objects are expected are left out."""
-    assert (calls_of(raw(odd)), deployed_by(raw(odd)), fee_of(raw(odd))) == ([], "", None)
+    assert (calls_of(raw(odd)), deployed_by(raw(odd))) == ([], "")
 
 
 @pytest.mark.parametrize(
