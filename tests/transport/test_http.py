@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from pathlib import Path
 
 import httpx
 import pytest
@@ -17,6 +18,7 @@ from chainq.errors import ResponseError, TooHeavyError
 from chainq.transport.base import ExchangeError, ServiceOptions
 from chainq.transport.http import HttpTransport
 from harness.calls import URL, exchange, fails, request
+from harness.certificate import certified
 from harness.program import LONGEST
 from harness.sockets import answering, server
 
@@ -218,6 +220,15 @@ def test_a_handshake_has_until_the_deadline(silent: str) -> None:
     """A server that accepts the connection and then sends nothing is no connection."""
     with fails("ConnectTimeout"):
         exchange(silent.replace("http://", "https://"), seconds=0.05)
+
+
+def test_a_response_over_tls_has_until_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one without TLS."""
+    context, authority = certified(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
+    with server(lambda _, __: None, tls=context) as (url, seen), fails("ReadTimeout"):
+        exchange(url, seconds=1)
+    assert len(seen) == 1
 
 
 def test_a_deadline_that_has_passed_sends_nothing() -> None:

@@ -35,7 +35,7 @@ def test_refusals_do_not_use_up_retries(seen: str, connect: Connect, clock: Fake
     assert sum(clock.waits) == pytest.approx(120)
 
 
-NO_WAIT = ["0", "Mon, 01 Jan 2001 00:00:00 GMT", "soon", "", "-5", "1.5", "\u0663", "\u00b2"]
+NO_WAIT = ["0", "Mon, 01 Jan 2001 00:00:00 GMT", "soon", "", "-5", "1.5", "\u00b2"]
 
 
 @pytest.mark.parametrize("retry_after", [*NO_WAIT, "Mon, 01 Jan 0001 00:00:00 +2359"])
