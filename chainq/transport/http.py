@@ -190,7 +190,7 @@ def _in_range(host: str, name: str) -> bool:
         return False
 
 
-def tls_context(cert: str | None, *, used: bool = True) -> ssl.SSLContext:
+def tls_context(cert: str | None, *, used: bool) -> ssl.SSLContext:
     """Return the context for a server. `used`: whether its URL is https. `cert`: the client certificate, as FILE or
     FILE:KEY. Raises UsageError if it cannot be used, or the certificates that the environment names.
 
