@@ -128,7 +128,7 @@ class _Run:
         query = self.query
         if query.lookups is not None:
             known = all(isinstance(one, int | str) and one != STDIN for one in query.lookups)
-            return len(query.lookups) if known else None, query.looked_up
+            return len(query.lookups) if known else None, "heights" if query.by_height else "IDs"
         if query.bounds is None:
             return query.limit, "rows"
         return len(self.reading.heights) if query.limit is None else None, "heights"
