@@ -101,18 +101,6 @@ def test_a_file_that_was_moved(place: str, create: bool, chainq: Program, truth:
     assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[1], HELD[1] + GROWN))
 
 
-def test_a_copy_that_takes_the_place(chainq: Program, truth: Truth) -> None:
-    """Under a run it is another file; the next run goes on in it."""
-    with following(chainq) as job:
-        shutil.copy(job.out, job.folder / "copy")
-        (job.folder / "copy").rename(job.out)
-        job.grow()
-        ran = finish(job.process)
-        assert (ran.code, "another program changed" in ran.err) == (6, True)
-        said(job(), 0)
-    assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[0], HELD[1] + GROWN))
-
-
 def test_6_without_a_checkpoint(chainq: Program, serve: Serve) -> None:
     """The run itself knows what it wrote."""
     service = Moving(FIRST + 10)
