@@ -77,21 +77,18 @@ class RangePlan:
 
     def results(self) -> Iterator[tuple[Proved, int]]:
         """Yield the rows in the order of the output, and from how many responses. Raises an error in its turn."""
-        try:
-            while True:
-                self._close_gap()
-                self._send()
-                if not self._line:
-                    return
-                front = self._line[0]
-                if front.error is not None:
-                    raise front.error
-                if front.outcome is None:
-                    self._receive(*self._workers.wait())
-                elif self._agrees(front, front.outcome):
-                    yield from self._print(front.outcome)
-        finally:
-            self.run.stopped = True
+        while True:
+            self._close_gap()
+            self._send()
+            if not self._line:
+                return
+            front = self._line[0]
+            if front.error is not None:
+                raise front.error
+            if front.outcome is None:
+                self._receive(*self._workers.wait())
+            elif self._agrees(front, front.outcome):
+                yield from self._print(front.outcome)
 
     # The line
 
