@@ -34,7 +34,7 @@ MAX_AGE = partial(parse_age, option="max-age")
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
     """Print the columns of the command and end, if one of them is `help`: before arguments are asked for."""
     if values and "help" in values and not context.resilient_parsing:
-        from chainq.cli.tools import list_columns
+        from chainq.cli.output import list_columns
 
         list_columns(str(context.info_name))
         raise Exit

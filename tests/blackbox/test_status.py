@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chainq.cli.status import Status
+from chainq.cli.tools.status import Status
 from chainq.demo.registry import Reply
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line

@@ -10,7 +10,14 @@ from chainq.cli.report import Reporter
 from chainq.cli.run import Picked
 from chainq.cli.run import run as run_command
 from chainq.cli.tool_options import OwnedOptions
-from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, refuse_whole_chain, warn_readable
+from chainq.cli.tools.view_keys import (
+    prepare,
+    range_and_files,
+    read_keys,
+    recorded_owner,
+    refuse_whole_chain,
+    warn_readable,
+)
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
