@@ -172,10 +172,10 @@ def _fault(status: Status, limit: float | None) -> str:
     """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one;
     empty for neither."""
     if status.missing:
-        from chainq.lake.data_set import export_command
+        from chainq.lake.data_set import writing
 
         heights = HeightRange(status.missing[0][0], status.missing[-1][1])
-        return f"{status.gaps}; {export_command([status.command], heights, status.target)} writes them"
+        return f"{status.gaps}; {writing([status.command], heights, status.target)}"
     if limit is None:
         return ""
     if status.age is None:

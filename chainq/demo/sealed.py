@@ -91,7 +91,7 @@ class SealedChain(Chain):
         self._true[transaction["id"]] = id_text("at", number)
 
     def _seal_transition(self, transition: Row, network: int) -> None:
-        function = formulas.function_id(transition["program"], transition["function"], network, sized=network != 3)
+        function = formulas.function_id(transition["program"], transition["function"], network)
         for at, part in enumerate(chained(transition["inputs"], transition["outputs"])):
             if part["type"] == "private":
                 data = ids.element(int.from_bytes(part["value"][-8:].encode())).to_bytes(32, "little")

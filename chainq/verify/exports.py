@@ -8,9 +8,8 @@ from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import export_command, gaps, look, shorter, span
+from chainq.lake.data_set import Entry, gaps, look, shorter, span, writing
 from chainq.lake.files import StoredFile
-from chainq.lake.names import Entry
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.verify.files import UNREADABLE, Sheet, reason, windows
@@ -36,9 +35,8 @@ class ExportFiles:
         self._apart = {before for before, _ in self._unlinked} & {after for _, after in self._unlinked}
         self.heights = found.span or HeightRange(0, 0)
         if not self._entries and not self._others:
-            writes = export_command(sorted(found.known), None, self._store.label)
             none = f"{self._store.label} has no partitions: no export has written any"
-            raise IncompleteError(none, f"{writes} writes them")
+            raise IncompleteError(none, writing(sorted(found.known), None, self._store.label))
 
     def opens(self, *, compared: bool) -> list[str]:
         """Return what stays open, in words. `compared`: with a service."""
@@ -50,8 +48,9 @@ class ExportFiles:
         spans = {name: span(one.spec.heights for one in some) for name, some in self._tables.items()}
         return [*opens, *shorter(spans, self.heights)]
 
+    @property
     def derived(self) -> frozenset[str]:
-        """Return the tables that were read off full blocks."""
+        """The tables that were read off full blocks."""
         blocks = self._tables.get("blocks", [])
         with suppress(*UNREADABLE, LookupError):
             return DERIVED | ({"blocks"} if StoredFile(self._store, blocks[0]).receipt.source else set())
@@ -71,10 +70,6 @@ class ExportFiles:
     def _windows(self, entries: list[Entry]) -> Iterator[Window]:
         """Yield the rows of partitions of the same heights, and what is wrong with their files."""
         names = {entry.spec.command: entry for entry in entries}
-
-        def located(one: Finding) -> Finding:
-            return self._located(names[one.command or ""], one)
-
         sheets, wrong = [], []
         for entry in entries:
             try:
@@ -82,7 +77,8 @@ class ExportFiles:
                 sheets.append(Sheet(file.parquet, TABLES[entry.spec.command], entry.spec.heights, file.read))
             except UNREADABLE as error:
                 wrong.append(Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error)))
-        yield from windows(sheets, located, wrong)
+        for window in windows(sheets, wrong):
+            yield window._replace(located=lambda one: self._located(names[one.command or ""], one))
 
     def _located(self, entry: Entry, one: Finding) -> Finding:
         """Return a finding about a partition, at all its heights unless one is known."""

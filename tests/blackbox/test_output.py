@@ -12,7 +12,7 @@ import pytest
 
 from chainq.demo.planted import VIEW_KEY
 from harness.program import Program, Ran, Servers, finish
-from harness.services import Gaining, serving
+from harness.services import Moving, gains, serving
 from harness.truth import Truth, difference
 from harness.wallet import VARIABLE
 
@@ -22,7 +22,9 @@ RANGE = ("--start", "640", "--end", "642")
 
 def test_no_check_names_a_column_of_the_server(chainq: Program) -> None:
     """One that the catalogue lacks."""
-    with serving(Gaining(160)) as url:
+    service = Moving(160)
+    service.mend = gains
+    with serving(service) as url:
         ran = chainq("block", "150", "--columns", "gained", "--no-check", "--jsonl", url=url)
     assert json.loads(ran.out) == {"gained": {"x": 1}}
 
