@@ -108,7 +108,6 @@ class Service(Closing):
         """Cancel the requests in progress and close the sockets."""
         self.connection.close()
 
-
     def height_range(self, requested: bounds.Bounds, *, to_tip: bool = False) -> HeightRange:
         """Return the heights that bounds resolve to. With `to_tip` they end at the tip at the latest.
 
