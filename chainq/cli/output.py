@@ -1,7 +1,6 @@
 """Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -77,13 +76,11 @@ class OutputSettings(NamedTuple):
         return f"{self.file} was {'left unchanged' if self.file and self.file.exists() else 'not created'}"
 
 
-def settings(
-    schema: Schema, given: "OutputOptions", *, appended: bool = False, totals: Callable[[], Sequence[str]] = tuple
-) -> OutputSettings:
+def settings(schema: Schema, given: "OutputOptions", *, appended: bool = False) -> OutputSettings:
     """Return the output settings of a command with these rows.
 
-    `appended`: later runs add to the output, if that is no terminal; `totals`: as in `OutputSpec`. Raises UsageError,
-    also if the format cannot do that.
+    `appended`: later runs add to the output, if that is no terminal. Raises UsageError, also if the format cannot do
+    that.
     """
     requested = ",".join(given.columns or ())
     shown = columns(schema, requested, given.no_check) if given.columns else schema.columns
@@ -103,7 +100,6 @@ def settings(
         width=terminal_width(),
         color=use_color(terminal=terminal),
         abbreviate=not given.no_trunc and (file is None or terminal or bool(stated_width())),
-        totals=totals,
     )
     source = schema.program if any(column in schema.derived for column in shown) else ""
     return OutputSettings(name, make, can, file, requested, spec, source, schema.columns if given.typed else ())

@@ -43,13 +43,13 @@ class Links:
         if self._last is not None:
             hashes, heights = [self._last[1], *hashes], [self._last[0], *heights]
         own, previous = zip(*hashes, strict=True) if hashes else ((), ())
-        named, found = (previous[:-1], own[1:]) if self._reverse else (previous[1:], own[:-1])
-        if named != found or "" in found:
-            at = next(i for i in range(len(found)) if not found[i] or named[i] != found[i])
+        named, there = (previous[:-1], own[1:]) if self._reverse else (previous[1:], own[:-1])
+        if named != there or "" in there:
+            at = next(i for i in range(len(there)) if not there[i] or named[i] != there[i])
             low, high = sorted(heights[at : at + 2])
             raise IncompleteError(
                 f"{self._name}: block {high} names {excerpt(named[at], 80) or 'nothing'} as its previous block,"
-                f" but block {low} is {excerpt(found[at], 80) or 'without a hash'}",
+                f" but block {low} is {excerpt(there[at], 80) or 'without a hash'}",
                 "the chain is broken there, or changed while it was read; " + NO_VERIFY,
             )
         if hashes:

@@ -22,7 +22,7 @@ import hashlib
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
@@ -164,12 +164,6 @@ def damaged(label: str, name: str, why: str, hint: str = "") -> IncompleteError:
     return lacking(f"{name} of {label} is damaged: {why}", hint or f"see chainq verify {shlex.quote(label)}")
 
 
-def check_size(label: str, name: str, size: int, most: int) -> None:
-    """Raise IncompleteError for a file of the data set with that label that has too many bytes to be read whole."""
-    if size > most:
-        raise damaged(label, name, f"{size} bytes, expected {most} at most")
-
-
 def lacking(message: str, hint: str) -> IncompleteError:
     """Return the error of a data set that lacks data: until what the hint says is done, no rest can be read."""
     error = IncompleteError(message, hint)
@@ -209,16 +203,12 @@ class Contents(NamedTuple):
         return {*self.data_set.tables, *self.tables}
 
     @property
-    def span(self) -> HeightRange | None:
-        """The heights from the first to the last of all tables, None for no partitions."""
-        return span(entry.spec.heights for entries in self.tables.values() for entry in entries)
-
-    def heights(self, table: str) -> HeightRange:
-        """Return the heights of a table that has partitions: from its first one on, or where the first export began."""
-        first, last = self.tables[table][0].spec, self.tables[table][-1].spec
-        begun = self.data_set.start - self.data_set.start % self.data_set.partition
-        start = min(first.start, begun) if table in self.data_set.tables else first.start
-        return HeightRange(start, last.end)
+    def heights(self) -> HeightRange:
+        """The heights from the first to the last of all tables, which each table must have; from where the first export
+        began, none without partitions."""
+        size, ends = self.data_set.partition, [(some[0].spec.start, some[-1].spec.end) for some in self.tables.values()]
+        begun = self.data_set.start - self.data_set.start % size
+        return HeightRange(min([begun, *(start for start, _ in ends)]), max([begun, *(end for _, end in ends)]))
 
 
 def look(store: "Store") -> Contents:
@@ -312,26 +302,6 @@ def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRan
     return [HeightRange(*gap) for gap in zip(edges[::2], edges[1::2], strict=True) if gap[0] < gap[1]]
 
 
-def span(parts: Iterable[HeightRange]) -> HeightRange | None:
-    """Return the heights from the first to the last of some ranges, None for no ranges."""
-    edges = [part.edges for part in parts]
-    return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else None
-
-
-def shorter(spans: Mapping[str, HeightRange | None], whole: HeightRange) -> list[str]:
-    """Return, in words, the tables that cover fewer heights than all of them; those with equal heights together.
-
-    >>> shorter({"blocks": HeightRange(0, 9), "records": HeightRange(0, 5), "calls": None}, HeightRange(0, 9))
-    ['records: heights 0-4 only', 'calls: no partitions']
-    """
-    alike: dict[HeightRange | None, list[str]] = {}
-    for table, heights in spans.items():
-        if heights != whole:
-            alike.setdefault(heights, []).append(table)
-    what = ((f"{heights} only" if heights else "no partitions", tables) for heights, tables in alike.items())
-    return [f"{', '.join(tables)}: {words}" for words, tables in what]
-
-
 def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     """Return gaps in the form used in messages, at most that many.
 
@@ -348,14 +318,14 @@ def listed(found: Sequence[HeightRange], most: int = 3) -> str:
 def writing(tables: Iterable[str], heights: HeightRange | None, label: str) -> str:
     """Return the hint of an error about heights that tables of the data set with that label lack: what writes them.
 
-    None for heights that nobody knows: without a range the command would write the whole chain.
+    None, or none, for heights that nobody knows: without a range the command would write the whole chain.
 
     >>> writing(["blocks", "records"], HeightRange(5, 30), "my lake")
     "chainq export blocks records 5:30 --to 'my lake' writes them"
     >>> writing([*CHAIN, "records"], None, "lake")
     'chainq export chain records RANGE --to lake writes them'
     """
-    bounds = "RANGE" if heights is None else f"{heights.start}:{heights.end}"
+    bounds = f"{heights.start}:{heights.end}" if heights else "RANGE"
     what = " ".join(map(shlex.quote, export_words(tables)))
     return f"chainq export {what} {bounds} --to {shlex.quote(label)} writes them"
 

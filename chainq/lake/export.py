@@ -191,7 +191,7 @@ class Export:
         if self._query.unbounded and there is None and self._service.export is None:
             refuse_whole(f"a new export in {self._store.label}", map(read_method, dict.fromkeys(reads)), heights)
         if self._query.unbounded:
-            first = 0 if there is None else min(there.data_set.start, (there.span or heights).start)
+            first = 0 if there is None else there.heights.start
             heights = HeightRange(min(max(blocks.first, first), heights.end), heights.end)
         tip = blocks.tip_for(heights.end) if not self._query.lag else blocks.tip_height()
         if bounds.end is not None and heights.start <= tip < heights.end - 1:
@@ -204,10 +204,10 @@ class Export:
     def _check_chain(self, there: Contents, heights: HeightRange) -> None:
         """Raise UsageError if the service has another chain than the data set; IncompleteError if the range ends at the
         tip of a network that is far behind what the data set has."""
-        tip, bounds, span = self._service.blocks.tip_height(), self._query.bounds, there.span
+        tip, bounds = self._service.blocks.tip_height(), self._query.bounds
         if len(heights) or tip >= there.data_set.chain.height:
             data_set.check_chain(self._store, there.data_set, self._hash_at(there.data_set.chain.height))
-        newest = span.end - 1 if span else -1
+        newest = there.heights.end - 1 if there.tables else -1
         if newest - tip > SETTLE and (bounds.end is None or tip < bounds.end - 1) and self._service.export is None:
             what = f"the service is behind: its tip is {tip}, but {self._store.label} has block {newest}"
             raise IncompleteError(what, "run the command again later")

@@ -56,7 +56,7 @@ class Reader:
         self.label = self._store.label
         contents = look(self._store)
         self.origin, self.partition = contents.data_set.chain, contents.data_set.partition
-        self._entries, self._span = contents.tables, contents.span
+        self._entries, self._heights = contents.tables, contents.heights
         known = contents.tables
         some = [table for table in BLOCKS if table in known] or list(known)
         self.first = min((known[table][0].spec.start for table in some), default=0)
@@ -78,7 +78,7 @@ class Reader:
         """Raise IncompleteError if the data set has no rows of some tables at any height. `own`: as in `has`."""
         if missing := [table for table in tables if not self.has(table, own=own)]:
             what = f"{self.label} has no table{'s' * (len(missing) > 1)} {', '.join(missing)}"
-            error = lacking(what, writing(missing, self._span, self.label))
+            error = lacking(what, writing(missing, self._heights, self.label))
             error.table = missing[0]
             raise error
 

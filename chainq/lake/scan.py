@@ -35,9 +35,9 @@ _HIGHEST = 2**53  # above all heights: a filter that may be true here has no upp
 class Files:
     """The files of one table that has some. `partial`: a query that needs heights of gaps gets the rest.
 
-    `heights`: of the table; `gaps`: those that no file has. `failure`: the error that ended a scan; DuckDB keeps only
-    its text. `needed`: the gaps that a query needs; None before its first scan. `asks_beyond`: a filter asks for
-    heights outside the table. `unfit`: by column of the query, in words, that values of it do not fit its type and are
+    `heights`: of the data set; `gaps`: those that no file has. `failure`: the error that ended a scan, of which DuckDB
+    keeps only the text. `needed`: the gaps that a query needs; None before its first scan. `asks_beyond`: a filter asks
+    for others. `unfit`: by column of the query, in words, that values of it do not fit its type and are
     in `extra` instead.
     """
 
@@ -49,7 +49,7 @@ class Files:
         self._format = dataset.ParquetFileFormat()
         self.table, self._store, self._partial = table, store, partial
         self._partition, self._entries = contents.data_set.partition, {one.spec: one for one in contents.tables[table]}
-        self.heights = contents.heights(table)
+        self.heights = contents.heights
         self.gaps = gaps(self._entries, self.heights)
         self._specs = sorted([*self._entries, *(PartitionSpec(table, *gap.edges) for gap in self.gaps)])
         # First, because DuckDB counts rows with the first column, and this one is in no file, so no page is read.

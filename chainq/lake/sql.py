@@ -24,7 +24,7 @@ from chainq.catalog.tables import FETCHED, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.lake.data_set import PARTITION_COLUMN, Contents, gaps, look, span, writing
+from chainq.lake.data_set import PARTITION_COLUMN, Contents, gaps, look, writing
 from chainq.lake.scan import Files, lacks, missing, view_name
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
@@ -48,7 +48,6 @@ _CLOSED = (
     "SET lock_configuration = true",
 )
 _RESULT = "chainq.result"  # the view of a query, in a schema that `show tables` does not list
-_LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
 
 
 class Database:
@@ -177,21 +176,18 @@ class Database:
         if named is None:
             return _invalid(error)
         if (table := _unknown(error)) and self._contents and table in self._contents.known:
-            hint = writing([table], span(files.heights for files in self._files), self._label)
+            hint = writing([table], self._contents.heights, self._label)
             return IncompleteError(f"the data set has no partition of {view_name(table)}", hint)
         known = FETCHED if self._contents is None else [files.table for files in self._files]
         return UsageError(f"no table {quoted(named[1])}", f"the tables are {', '.join(map(view_name, known))}")
 
     def lacking(self) -> list[str]:
-        """Return in words which heights the query needed that no whole partition has, which of its tables cover fewer
-        heights than others or than a filter asks for, and which columns lack values."""
+        """Return in words which heights the query needed that no whole partition has, or that are outside the data set,
+        and which columns lack values."""
         read = [files for files in self._files if files.needed is not None]
         texts = [lacks(files.table, files.needed) for files in read if files.needed]
-        whole = span(files.heights for files in read)
-        for files in read:
-            if files.heights != whole or files.asks_beyond:
-                why = "the query asks for others" if files.asks_beyond else f"the tables of the query span {whole}"
-                texts.append(f"{view_name(files.table)}: {files.heights} only; {why}")
+        beyond = (files for files in read if files.asks_beyond)
+        texts += [f"{view_name(one.table)}: {one.heights} only; the query asks for others" for one in beyond]
         return texts + [f"{view_name(files.table)}: {text}" for files in read for text in files.unfit.values()]
 
     def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
@@ -216,7 +212,7 @@ def statements(store: Store, warn: Callable[[str], None], *, partial: bool) -> s
     for table in TABLES:
         if table not in contents.tables:
             continue
-        entries, heights = contents.tables[table], contents.heights(table)
+        entries, heights = contents.tables[table], contents.heights
         if lacked := gaps((one.spec for one in entries), heights):
             if not partial:
                 raise missing(table, lacked, store.label, "--partial leaves them out")
@@ -253,12 +249,10 @@ def _unknown(error: Exception) -> str | None:
 
 def _invalid(error: Exception) -> UsageError:
     """Return an error of DuckDB about a query on one line, without the caret below what is wrong."""
-    shown = re.sub(r"(?m)^ *\^+ *$", "", str(error))
-    if len(shown) > _LONGEST:
-        shown = re.sub(r"\n\s*Candidate (functions|macros):(\n\t.*)*", "", shown)
+    shown = re.sub(r"(?m)^ *\^+ *$|\n\s*Candidate (functions|macros):(\n\t.*)*", "", str(error))
     if "file system operations are disabled" in shown:
         return UsageError("the query reads a file: expected tables")
-    return UsageError(f"the query failed: {excerpt(shown, _LONGEST)}")
+    return UsageError(f"the query failed: {excerpt(shown, 300)}")
 
 
 def _is_nested(kind: str) -> bool:

@@ -17,7 +17,6 @@ each file a second time, and leaves parts of files beside those of the data set 
 """
 
 import fcntl
-import io
 import os
 import re
 import stat
@@ -27,6 +26,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -35,7 +35,7 @@ from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, UsageError, needed
-from chainq.lake.data_set import check_size, lacking
+from chainq.lake.data_set import damaged, lacking
 from chainq.sinks.disk import remove_unlocked, sync_folder
 from chainq.text.sanitize import excerpt, mask_url, printable
 
@@ -56,13 +56,10 @@ _CAUSES = (
     (r"ConnectionRefused|dns error", "no connection", "check the endpoint, such as AWS_ENDPOINT_URL"),
 )
 """Errors of object stores in plain words, and what to do, if obstore's own text, a dump, does not say it."""
-_URL = r"(?i:https?)://(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,4}|:[1-5]\d{4})?(?:/[!-~]*)?", "http://127.0.0.1:9000"
+_ENDPOINT = r"(?i:https?)://(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d{1,4}|:[1-5]\d{4})?(?:/[!-~]*)?", "http://127.0.0.1:9000"
 _REGION = r"[\w-]+", "us-east-1"
-_S3 = {
-    **dict.fromkeys(("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"), _URL),
-    **dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION"), _REGION),
-}
-"""Variables that become part of a URL, with their form and an example: at others obstore panics."""
+_S3 = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION")
+"""Variables that become part of a URL. If that is invalid, obstore panics."""
 
 
 class Upload(NamedTuple):
@@ -88,7 +85,7 @@ class _Store:
 
     folder: Path | None = None
     _errors: tuple[type[Exception], ...] = (OSError, ValueError)
-    _content: Callable[[str], bytes]
+    _content: Callable[[str], tuple[int, Callable[[], Any]]]
     _begun: Callable[[], BinaryIO]
     _publish: Callable[[BinaryIO, str], int]
 
@@ -99,9 +96,12 @@ class _Store:
         """Return the content of a small file, None if there is none. Raises IncompleteError for a large one."""
         with self._failing("read"):
             try:
-                return self._content(name)
+                size, content = self._content(name)
             except FileNotFoundError:
                 return None
+            if size > SMALL:
+                raise damaged(self.label, name, f"{size} bytes, expected {SMALL} at most")
+            return bytes(content())
 
     @contextmanager
     def upload(self) -> Iterator[Upload]:
@@ -167,10 +167,10 @@ class FolderStore(_Store):
         with self._failing("read"):
             remove_unlocked(list(self._path(NEW).glob("*")))
 
-    def _content(self, name: str) -> bytes:
+    def _content(self, name: str) -> tuple[int, Callable[[], Any]]:
+        """Return the size of a file, and what returns its content."""
         path = self._path(name)
-        check_size(self.label, name, path.stat().st_size, SMALL)
-        return path.read_bytes()
+        return path.stat().st_size, path.read_bytes
 
     def _publish(self, file: BinaryIO, name: str) -> int:
         """Give a file its name once it is on the disk, unless that exists."""
@@ -241,7 +241,8 @@ class ObjectStore(_Store):
         self._url, self._obstore, self._exists = url, obstore, AlreadyExistsError
         self._errors = (OSError, ValueError, BaseError)
         os.environ.setdefault("AWS_ALLOW_HTTP", "true")  # to the endpoint of the user, also for Delta tables
-        for name, (form, example) in _S3.items() if url.lower().startswith("s3:") else ():
+        for name in _S3 if url.lower().startswith("s3:") else ():
+            form, example = _ENDPOINT if "ENDPOINT" in name else _REGION
             if (value := os.environ.get(name)) and not re.fullmatch(form, value, re.ASCII):
                 raise UsageError(f"invalid {name}: expected one such as {example}")
         options: dict[str, Any] = {"retry_config": {"max_retries": 8, "retry_timeout": timedelta(seconds=90)}}
@@ -264,7 +265,9 @@ class ObjectStore(_Store):
 
     def source(self, name: str, size: int) -> BinaryIO:
         """Return an object as a file that requests only the parts that are read."""
-        return cast("BinaryIO", _ObjectFile(partial(self._part, name), size))
+        file = self._obstore.open_reader(self._store, name, buffer_size=1, size=size)
+        read = partial(self._part, name, file.read)
+        return cast("BinaryIO", SimpleNamespace(read=read, seek=file.seek, tell=file.tell, closed=False))
 
     def address(self, name: str) -> str:
         """Return the URL of an object or a folder."""
@@ -284,10 +287,9 @@ class ObjectStore(_Store):
     def clean(self) -> None:
         """Do nothing: an object appears only when complete, and the provider removes broken uploads."""
 
-    def _content(self, name: str) -> bytes:
+    def _content(self, name: str) -> tuple[int, Callable[[], Any]]:
         found = self._obstore.get(self._store, name)
-        check_size(self.label, name, found.meta["size"], SMALL)
-        return bytes(found.bytes())
+        return found.meta["size"], found.bytes
 
     def _begun(self) -> BinaryIO:
         """Return an unnamed temporary file of this machine, which disappears with the process."""
@@ -301,38 +303,14 @@ class ObjectStore(_Store):
             self._obstore.put(self._store, name, file)
             return size
 
-    def _part(self, name: str, start: int, length: int) -> Any:
-        """Return a part of an object."""
+    def _part(self, name: str, read: Callable[[int], Any], size: int = -1) -> bytes:
+        """Return the next bytes of an object."""
         with self._failing("read"):
             try:
-                return self._obstore.get_range(self._store, name, start=start, length=length)
+                return bytes(read(size))
             except FileNotFoundError:
                 hint = "if an export has replaced it, run the command again"
                 raise lacking(f"{name} of {self.label} is gone", hint) from None
-
-
-class _ObjectFile(io.RawIOBase):
-    """An object as a file. `part`: returns so many of its bytes from a position on."""
-
-    def __init__(self, part: Callable[[int, int], Any], size: int) -> None:
-        self._part, self._size, self._at = part, size, 0
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position."""
-        self._at = offset + (0, self._at, self._size)[whence]
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        """Read as much as fits into the buffer."""
-        length = max(0, min(len(buffer), self._size - self._at))
-        if length:
-            buffer[:length] = memoryview(self._part(self._at, length))
-            self._at += length
-        return length
 
 
 Store = FolderStore | ObjectStore

@@ -197,8 +197,7 @@ class RangePlan:
             rows, row_heights = given.rows, given.row_heights
             if proof.grade is Grade.BELIEF and self._strict:
                 said = "nothing proves that these are all rows: no row beyond, and no other method tells"
-                hint = behind(proof.heights.start, self.run.top or 0) or "leave out --strict to get them"
-                raise ProofError(f"{proof.heights}: {said}", hint)
+                raise ProofError(f"{proof.heights}: {said}", behind(proof.heights.start, self.run.top or 0))
             if self._reverse:
                 rows, row_heights = turned(rows, row_heights)
             self._edge = proof.heights.start if self._reverse else proof.heights.end

@@ -237,7 +237,7 @@ def retry_after(response: Response) -> float:
     A date is compared with the response's own Date, so that the clock of this machine does not matter.
     """
     value = response.headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdecimal():
+    if value.isdecimal():
         return float(value)
     with contextlib.suppress(ValueError, TypeError, OverflowError):  # it is no date
         from email.utils import parsedate_to_datetime as parsed

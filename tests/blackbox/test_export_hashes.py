@@ -52,15 +52,6 @@ def test_tables_of_full_blocks_are_checked(tables: tuple[str, ...], program: Pro
     assert program("verify", lake).code == 0
 
 
-def test_partitions_that_were_there_are_not_checked(program: Program, url: str, tmp_path: Path) -> None:
-    """The receipts tell them apart."""
-    lake = str(tmp_path / "lake")
-    assert program("export", "blocks", "0:20", "--to", lake, "--partition", "20", "-w", "1", url=url).code == 0
-    ran = program("export", "blocks", f"0:{BLOCKS}", "--to", lake, "--hashes", "-w", "1", url=url)
-    assert "1 partition written (block hashes checked), 1 skipped" in ran.err
-    assert [one.get("hashes") for one in receipts(tmp_path / "lake")] == [None, "summary"]
-
-
 def test_a_partition_with_a_wrong_row_is_not_written(
     program: Program, server: Servers, url: str, tmp_path: Path
 ) -> None:

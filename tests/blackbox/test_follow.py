@@ -140,14 +140,6 @@ def test_9_a_reorg_without_a_checkpoint(at: int, limit: int | None, follow: Foll
     again.stopped("--start 507 --follow")
 
 
-def test_lag_stays_behind(follow: Follow) -> None:
-    """--follow --lag N gives a row only when N blocks stand above it."""
-    run = follow(Moving(9), "blocks", 0, "--lag", "4")
-    for tip in range(9, 14):
-        run.up_to(tip, lag=4)
-    run.stopped("--start 10")
-
-
 def test_a_file_is_appended_to(chainq: Program, truth: Truth, serve: Serve) -> None:
     """--follow -o FILE without a checkpoint begins a new or empty file, and each row is in it at once."""
     service, file = Moving(3), chainq.home / "out"

@@ -62,9 +62,6 @@ def test_what_a_file_says_is_of_narrow_types(chainq: Program, lake: Lake, change
     "name",
     [
         "blocks/start=0000000000/0000000100-0000000400-100-0-\x1b[2J.parquet",
-        "blocks/start=0000000000/0000000100-0000000400-1e9-0-0.parquet",
-        "blocks/start=0000000000/0000000000-0000000400-0-0-0.parquet",
-        "blocks/start=0000000000/9999999999-0000000400-100-0-0.parquet",
         "blocks/start=0000000050/0000000100-0000000400-50-0-0.parquet",
         "blocks/x' union select 1 --/0000000100-0000000400-100-0-0.parquet",
         "blocks/start=0000000000/part-0.parquet",
@@ -102,7 +99,7 @@ def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable
         ("records", column("height", lambda _: None), {}, "a row of height None"),
         ("records", lambda table: table.drop_columns("extra"), {}, "its columns are not those of records"),
         ("records", column("extra", lambda _: "{"), {}, "Expecting property name"),
-        ("records", column("extra", lambda _: "7"), {}, "expected a JSON object"),
+        ("records", column("extra", lambda _: "7"), {}, "with {"),
         ("records", column("extra", lambda _: "[" * 100_000), {}, ""),
         ("records", same, {"sealed": False}, "Input data was truncated"),
         ("records", same, {"cuts": (5, 5)}, None),

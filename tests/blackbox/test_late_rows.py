@@ -6,6 +6,7 @@ each service sees while it is behind (8); tests/resume/test_rounds_model.py trie
 
 import os
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ import pytest
 
 from chainq.demo.faults import Faults
 from harness.jobs import FIRST, Job, said
-from harness.program import Program
+from harness.program import Program, Servers
+from harness.search import some
 from harness.services import Moving, Serve, serving
 from harness.truth import Truth, difference
 
@@ -83,3 +85,32 @@ def test_every_row_comes_once(kind: str, filed: bool, chainq: Program, truth: Tr
         assert difference(job.out.read_bytes().split(b"\n")[:-1], groups) == ""
     else:
         assert Counter(rows) == Counter(row for group in groups for row in group)
+
+
+@pytest.mark.parametrize("more", [(), ("--reverse",)], ids=["forward", "reverse"])
+@pytest.mark.parametrize("seed", some(range(24), 1, 2, 3))
+def test_a_range_that_ends_at_a_stale_tip_says_so(
+    seed: int, more: tuple[str, ...], chainq: Program, server: Servers, truth: Truth
+) -> None:
+    """Two servers behind a URL, one of them 20 blocks behind: all rows, or those up to the tip that a warning names."""
+    lagging = ("--fault", "lag-blocks:20", "--fault", "lag-rate:0.6", "--fault", "stale-tip-rate:0.5")
+    ran = chainq("records", "150:190", *more, url=server("--tip", "195", *lagging, "--fault", f"seed:{seed}"))
+    named = re.search("(?m)the end 190 is not reached: the tip is ([0-9]+)$", ran.err)
+    due = truth.rows("records", 150, int(named[1]) + 1 if named else 190)
+    if ran.code != 6 and "nothing proves" not in ran.err:
+        assert ran.code == 0
+        assert named or ran.err == ""
+        assert sorted(ran.rows) == sorted(due)
+    assert {*ran.rows} <= {*due} or ran.code == 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_near_the_tip_of_replicas_that_are_behind(seed: int, chainq: Program, truth: Truth) -> None:
+    """Rows that come and go near the tip are not blamed on `start` alone; below the tip all of them come."""
+    with serving(Moving(195, faults=Faults(f"seed:{seed}", "lag-blocks:5", "lag-rate:0.5"))) as url:
+        ran = chainq("ownership", "--last", "10", url=url)
+        assert ran.code == 0 or "is behind" in ran.err
+        assert "--page-size" not in ran.err
+        for command in ("ownership", "blocks"):
+            said(ran := chainq(command, "--start", "-15", "--end", "-5", url=url), 0)
+            assert difference(ran.rows, truth.groups(command, 181, 191)) == ""

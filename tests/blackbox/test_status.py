@@ -139,15 +139,23 @@ def test_an_export_shows_when_its_files_were_written(chainq: Program, server: Se
     assert [{**one, "age": 0} for one in after] == [{**one, "age": 0} for one in before]
 
 
-def test_tables_of_the_first_export_that_end_at_different_heights(chainq: Program, server: Servers) -> None:
-    """The shorter one lacks heights, unlike one that a later export added."""
+@pytest.mark.parametrize(("start", "gap"), [(0, "0-19"), (40, "40-59")])
+def test_a_table_without_its_first_or_last_partition(start: int, gap: str, chainq: Program, server: Servers) -> None:
+    """Heights that other tables have are missing, also of a table that a later export added; all commands say so."""
     words = ("--partition", "20", "--to", "lake", "-w", "1", "-q")
-    for some in ("blocks records 0:60", "transitions 0:20"):
+    for some in ("blocks 0:60", "records 0:60"):
         assert chainq("export", *some.split(), *words, url=server("--tip", "400")).code == 0
     assert chainq("status", "lake", "--max-age", "1d").code == 0
-    shutil.rmtree(chainq.home / "lake/records/start=0000000040")
+    shutil.rmtree(chainq.home / f"lake/records/start={start:010}")
     line = one_line(chainq("status", "lake", "--max-age", "1d"), 6)
-    assert line.startswith("chainq status: lake: records: missing heights 40-59; chainq export records 40:60 ")
+    writes = f"chainq export records {start}:{start + 20} --to lake writes them"
+    assert line == f"chainq status: lake: records: missing heights {gap}; {writes}\n"
+    counting = "select count(*) as rows from records"
+    assert f"records lacks heights {gap}" in one_line(chainq("sql", "lake", counting), 6)
+    assert chainq("sql", "lake", f"{counting} where height between 20 and 39").code == 0
+    verified = chainq("verify", "lake", "--jsonl")
+    assert verified.code == 6
+    assert [(json.loads(row)["check"], json.loads(row)["height"]) for row in verified.rows] == [("missing", start)]
 
 
 def test_the_cookbook_names_every_key() -> None:

@@ -14,7 +14,6 @@ from aleo import mainnet as sdk
 
 from chainq.demo.chain import Chain
 from chainq.demo.planted import Input, Planted
-from harness import kept
 
 FEE = 2_000
 
@@ -38,9 +37,6 @@ class Ledger(Chain):
             del self.owned_rows[number]
         for place in [place for place in self.tags if place[0] >= at]:
             del self.tags[place]
-
-
-kept.CHAINS.add(Ledger)
 
 
 class Held(NamedTuple):

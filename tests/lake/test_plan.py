@@ -60,17 +60,6 @@ def test_the_file_that_counts(files: list[tuple[int, int, int]], dice: random.Ra
     assert sorted(found.others) == sorted(name for name, *_ in foreign)
 
 
-@given(st.integers(0, 500), st.integers(0, 500), st.integers(1, 60))
-def test_partitions_cover_a_range_on_the_grid(start: int, length: int, size: int) -> None:
-    """Each height of the range is in exactly one partition, and only the last one may be short."""
-    parts = partitions("blocks", HeightRange(start, start + length), size)
-    covered = [height for part in parts for height in range(part.start, part.end)]
-    first = start - start % size
-    assert covered == (list(range(first, start + length)) if length else [])
-    assert all(part.start % size == 0 for part in parts)
-    assert all(len(part.heights) == size for part in parts[:-1])
-
-
 @given(
     st.integers(1, 12),
     st.integers(1, GRID),
