@@ -5,7 +5,8 @@ from chainq.demo.chain import DEFAULT_TIP, Chain, key_of
 
 class Fork(Chain):
     """The sample chain with other hashes, transactions and records from a height on, but the same numbers of them, and
-    no planted record. `sides`: the heights from which on a seed makes the values of blocks, and those seeds."""
+    no planted record. Its transactions are not found by their IDs. `sides`: the heights from which on a seed makes the
+    values of blocks, and those seeds."""
 
     def __init__(self, at: int, tip: int = DEFAULT_TIP) -> None:
         super().__init__(tip=tip)
@@ -21,11 +22,3 @@ class Fork(Chain):
 
     def _key(self, height: int, purpose: int) -> int:
         return key_of(next(seed for start, seed in reversed(self.sides) if height >= start), purpose)
-
-    def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
-        """Return height and index of a transaction, if its height is on the side whose seed made its ID."""
-        for _, seed in self.sides:
-            found = Chain(seed).find_transaction(transaction_id)
-            if found and self._key(found[0], 0) == key_of(seed, 0):
-                return found
-        return None
