@@ -112,25 +112,3 @@ def test_a_hash_that_utf_8_cannot_hold(command: str, chainq: Program, truth: Tru
     rows = (chainq.home / "out").read_bytes().splitlines()
     assert len(rows) == len(truth.rows(command, 5, 40))
     assert all("\ud800" in json.loads(row)["block_hash"] for row in rows)
-
-
-def test_7_a_value_that_utf_8_cannot_hold(chainq: Program) -> None:
-    """Half of a surrogate pair is exit 7 and named in formats that cannot hold it, and an escape in a table."""
-
-    def change(_: str, row: Row) -> None:
-        if row.get("height") in ("45", 45):
-            row["finalize_root"] += "\ud800"
-
-    with altered(change) as url:
-        for name in ("csv", "tsv", "text", "parquet"):
-            all_columns = ("--columns", "all") if name == "parquet" else ()
-            ran = chainq("blocks", "40:50", "--format", name, *all_columns, "-o", "out", url=url)
-            said(ran, 7, r"\ud800", "does not fit", "use jsonl")
-            assert "again" not in ran.err
-            assert not (chainq.home / "out").exists()
-        for words in (("--jsonl",), ("--json",), ("--table", "--columns", "height,finalize_root", "--no-trunc")):
-            ran = chainq("blocks", "40:50", *words, url=url)
-            said(ran, 0)
-            assert (ran.out.count(rb"\ud800"), ran.out.count(b"?")) == (1, 0)
-        said(chainq("blocks", "40:50", "--format", "chart", url=url), 0)
-        said(chainq("blocks", "40:50", "--csv", "--columns", "height,timestamp", url=url), 0)

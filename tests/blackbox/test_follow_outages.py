@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.chain import Chain
 from chainq.demo.registry import Reply, page
+from harness.fork import Fork
 from harness.jobs import FIRST, Following, Job, lines, recording, said
 from harness.program import LONGEST, Program, finish
 from harness.services import Moving, Serve, error, serving
@@ -169,7 +169,7 @@ def test_6_a_reorg_during_an_outage(follow: Callable[..., Following]) -> None:
     run.up_to(FIRST)
     service.away = OUTAGES["HTTP 404"]
     assert enough.wait(LONGEST)
-    service.swap(Chain().forked(FIRST - 1))
+    service.swap(Fork(FIRST - 1))
     service.tip, service.away = FIRST + 5, None
     ran = finish(run.process)
     said(ran, 9, f"reorg: block {FIRST} is", "resume with --start 2397 --follow")

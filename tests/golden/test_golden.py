@@ -23,10 +23,10 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from harness import page_model
 from harness.attempts import attempt
+from harness.fork import Fork
 from harness.model import KINDS, NARROW, WRONG
 from harness.page_model import PageFaults, PageServer
 from harness.program import Program, Ran, Servers, one_line
@@ -108,7 +108,7 @@ class Session:
         if action == "on":
             service.hook = lambda method: self.move(*arguments[1:]) if method == first else None
         elif action == "fork":
-            service.swap(Chain().forked(int(first)))
+            service.swap(Fork(int(first)))
         elif action == "refuse":
             refusal = error(7, "not this one")
             service.instead = lambda body: refusal(body) if int(first) in service.requests[-1].params.values() else None

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.rows.transaction import Call, calls_of, deployed_by, program_of
+from chainq.rows.block import Transition
+from chainq.rows.transaction import calls_of, deployed_by, program_of
 
 SOURCE = "import a.aleo;\nprogram foo.aleo;\n\nfunction mint:\n    input r0\nclosure no:\nfunction burn:\n"
 FEE = {"program": "credits.aleo", "function": "fee_public", "inputs": [{"value": "7u64"}, {"value": "3u64"}]}
@@ -29,7 +30,7 @@ def test_a_source_text_names_its_program_and_functions() -> None:
 @pytest.mark.parametrize("inputs", [None, 1, "5u64", {}, ["5u64"], [{"value": 5}], [{"value": "5u128"}], [{}]])
 def test_what_is_no_amount_is_none(inputs: Any) -> None:
     """Amounts are public inputs such as `5u64` and nothing else."""
-    assert Call("", {"inputs": raw(inputs)}).amounts == ()
+    assert Transition("", {"inputs": raw(inputs)}).amounts == ()
 
 
 @pytest.mark.parametrize(
