@@ -179,7 +179,7 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
     drawn = None if given.sample is None else _drawn(both, given.sample)
     if drawn is not None:
         opens.append(f"all but these {len(drawn)} heights (--full)")
-    second = ServiceRows(service, both, files.spans(), sample=drawn, listed=drawn, derived=files.derived())
+    second = ServiceRows(service, both, files.spans(), sample=drawn, listed=drawn, derived=files.derived)
     whose = "" if drawn is None else f" at {counted(len(drawn), 'random height')}"
     return Plan(files.heights, files.windows(), f"with the service{whose}", opens, second, hint=hint)
 

@@ -108,16 +108,12 @@ class Service(Closing):
         """Cancel the requests in progress and close the sockets."""
         self.connection.close()
 
-    def bounded(self, requested: bounds.Bounds) -> bounds.Bounds:
-        """Return the bounds that are read for those that were requested: the same, unless a subclass says otherwise."""
-        return requested
-
     def height_range(self, requested: bounds.Bounds, *, to_tip: bool = False) -> HeightRange:
         """Return the heights that bounds resolve to. With `to_tip` they end at the tip at the latest.
 
         Raises UsageError for bounds that contradict each other or the tip.
         """
-        start, end = bounds.resolve(self.bounded(requested), self.blocks.tip_height, self.blocks.first_at)
+        start, end = bounds.resolve(requested, self.blocks.tip_height, self.blocks.first_at)
         if to_tip and end > start and not (self._lake is not None and self._lake.reader.has_block(end - 1)):
             end = max(start, min(end, self.blocks.tip_for(end) + 1))
         return HeightRange(start, end)
@@ -127,6 +123,8 @@ class Service(Closing):
 
         This includes rows that do not match the query's `where`; the caller applies that (`query.matching`).
         """
+        if query.pick is not None:
+            return query.pick(self, query._replace(pick=None), heights)
         if query.where is not None:  # the number of rows to read is unknown until rows pass
             query = query._replace(limit=None)
         if self.export is not None:

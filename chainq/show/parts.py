@@ -6,7 +6,6 @@ they look like is in `screens`.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -32,7 +31,11 @@ RECORD_BLOCKS = 1000  # newest blocks in which a record or a block hash is looke
 PROGRAM_BLOCKS = 100
 
 
-class BlockParts(NamedTuple):
+class Parts(msgspec.Struct, tag_field="kind"):
+    """The parts of an object; its tag is the kind."""
+
+
+class BlockParts(Parts, tag="block"):
     """A block: its summary and its full content."""
 
     height: int
@@ -40,7 +43,7 @@ class BlockParts(NamedTuple):
     block: Raw
 
 
-class TransactionParts(NamedTuple):
+class TransactionParts(Parts, tag="transaction"):
     """A transaction. `height`: that of its block, None if the service has no method that says it."""
 
     transaction_id: str
@@ -48,7 +51,7 @@ class TransactionParts(NamedTuple):
     height: int | None = None
 
 
-class AddressParts(NamedTuple):
+class AddressParts(Parts, tag="address"):
     """The newest transactions of an address, the newest first.
 
     They are those of its newest rows in `heights`, NEWEST at most: there may be more in these heights.
@@ -59,7 +62,7 @@ class AddressParts(NamedTuple):
     transactions: list[Raw]
 
 
-class ProgramParts(NamedTuple):
+class ProgramParts(Parts, tag="program"):
     """What a range holds of a program: its records, and its transitions without record inputs."""
 
     program: str
@@ -68,7 +71,7 @@ class ProgramParts(NamedTuple):
     transitions: list[Raw]
 
 
-class FunctionParts(NamedTuple):
+class FunctionParts(Parts, tag="function"):
     """The newest transactions that call a function, the newest first: NEWEST at most.
 
     `start`: the lowest height looked at.
@@ -80,7 +83,7 @@ class FunctionParts(NamedTuple):
     transactions: list[Raw]
 
 
-class TransitionParts(NamedTuple):
+class TransitionParts(Parts, tag="transition"):
     """A transition as far as lists have it: the records that it made, or itself, if it made none and took none."""
 
     transition_id: str
@@ -88,7 +91,7 @@ class TransitionParts(NamedTuple):
     transitions: list[Raw]
 
 
-class RecordParts(NamedTuple):
+class RecordParts(Parts, tag="record"):
     """A record by its ciphertext."""
 
     ciphertext: str
@@ -96,7 +99,6 @@ class RecordParts(NamedTuple):
 
 
 Job = Callable[[], list[Raw]]
-Parts = BlockParts | TransactionParts | AddressParts | ProgramParts | FunctionParts | TransitionParts | RecordParts
 
 
 def gather(service: Service, text: str, last: int | None) -> Parts:
@@ -121,8 +123,7 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
 
 def encode(parts: Parts) -> bytes:
     """Return a JSON object with `kind` and the fields of the parts; `heights` as `start` and `end`, end excluded."""
-    kind = type(parts).__name__.removesuffix("Parts").lower()  # `block` of BlockParts
-    return msgspec.json.encode({"kind": kind, **parts._asdict()}) + b"\n"
+    return msgspec.json.encode(parts) + b"\n"
 
 
 def _newest_heights(service: Service, last: int | None) -> HeightRange:

@@ -15,9 +15,8 @@ from chainq.planning.exchange import NOTHING_KNOWN, DueRequest, Grade, Known, Ro
 from chainq.planning.kernel import Proved
 from chainq.planning.range_plan import RangePlan
 from chainq.query import Query
-from harness.model import CROWDED, KINDS, NARROW, Chain, Server, chain, combined
+from harness.model import CROWDED, KINDS, NARROW, WRONG, Chain, Server, chain, combined
 from harness.promises import shown
-from harness.wrong import WRONG
 
 MOST_REQUESTS = 20_000
 COMMANDS = ("records", "records", "records", "ownership", "address-transactions", "blocks")

@@ -123,7 +123,7 @@ WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
     "late pages": lambda _: served("late-pages"),
     "newest first": lambda _: served("newest-first"),
 }
-"""Servers that are wrong in one plain way, as in `harness.wrong`."""
+"""Servers that are wrong in one plain way, as in `harness.model`."""
 
 
 class PageServer(Book):
@@ -155,7 +155,7 @@ class PageServer(Book):
             raise GatewayError("HTTP 504")
         lists, number, size = faults.lists, request.number, request.size
         ask = Ask("program_transactions", 0, NO_END, NO_END, len(self.requests), self, lists, Memory(), page=number)
-        ask = ask._replace(turn=number, step=size, size=size, limit=size)
+        ask = ask._replace(size=size, offset=number * size, limit=size)
         ask = lists.applied("request", ask, ask)
         if 0 < faults.none_from <= ask.offset or 0 < faults.none_beyond < ask.offset + ask.limit:
             return []

@@ -22,11 +22,10 @@ from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
 from chainq.planning.exchange import Due, DueRequest, Grade, RowsRequest
 from harness.attempts import Outcome, attempt, crowded, drive, verdict
-from harness.model import CROWDED, KINDS, NARROW, Chain, Faults, Server, chain, served
+from harness.model import CROWDED, KINDS, NARROW, WRONG, Chain, Faults, Server, chain, served
 from harness.promises import LOOKS_SOUND
 from harness.search import some
 from harness.strategies import COMMANDS, chains, faults, servers
-from harness.wrong import WRONG
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
 ROWS = 4000  # of a chain
