@@ -189,20 +189,17 @@ class RangePlan:
     def _print(self, outcome: Outcome) -> Iterator[tuple[Proved, int]]:
         self._line.pop(0)
         responses = outcome.responses
-        pairs = [*zip(outcome.proofs, outcome.given, strict=True)]
-        for proof, given in reversed(pairs) if self._reverse else pairs:
-            rows, row_heights = given.rows, given.row_heights
+        for proof in reversed(outcome.given) if self._reverse else outcome.given:
             if proof.grade is Grade.BELIEF and self._strict:
                 said = "nothing proves that these are all rows: no row beyond, and no other method tells"
                 raise ProofError(f"{proof.heights}: {said}", behind(proof.heights.start, self.run.top or 0))
-            if self._reverse:
-                rows, row_heights = turned(rows, row_heights)
+            shown = turned(proof.rows, proof.row_heights) if self._reverse else (proof.rows, proof.row_heights)
             self._edge = proof.heights.start if self._reverse else proof.heights.end
             with self.run.lock:
                 self.run.conservation.print(proof.heights)
             if self._query.limit is None:  # the service works while the rows are drawn
                 self._send()
-            yield Proved(proof.heights, rows, row_heights, proof.grade), max(1, responses)
+            yield Proved(proof.heights, *shown, proof.grade), max(1, responses)
             responses = 0
         if outcome.proofs:
             self._last = outcome.proofs[0] if self._reverse else outcome.beyond or outcome.proofs[-1]
