@@ -43,7 +43,8 @@ class BookCheckpoint(Checkpoint):
     def record(self) -> None:
         """Record the book as it is. Raises OutputError."""
         with signals_deferred():
-            self.save([Position(self.content.book.next, rows=len(self.content.book.entries))], "", ())
+            self.content.positions = [Position(self.content.book.next, rows=len(self.content.book.entries))]
+            self.save()
 
 
 def run(given: BalanceCommand) -> None:

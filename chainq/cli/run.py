@@ -37,7 +37,7 @@ from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
-    from chainq.resume.settings import ResumeSettings
+    from chainq.resume.rounds import ResumeSettings
 
 BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
 BEGINNING_READ = 2000  # rows that are read at most for those that a table holds back: a filter may leave few

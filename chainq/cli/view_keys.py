@@ -58,7 +58,7 @@ def warn_readable(file: Path | None, warn: Callable[[str], None]) -> None:
 
 def refuse_whole_chain(what: str, service: Service) -> None:
     """Raise UsageError with the calls that `what` would take for the whole chain, of an export for none."""
-    if not service.is_export:
+    if service.export is None:
         methods = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
         refuse_whole(what, methods, HeightRange(0, service.blocks.tip_height() + 1))
 

@@ -15,7 +15,7 @@ from chainq.process import Closing
 from chainq.rows import fields, raw_json
 from chainq.transport.base import Report, Response, ServiceOptions, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import Failure, is_unknown_method
+from chainq.transport.failures import LIMITED, Failure, is_unknown_method
 from chainq.transport.jsonrpc import decode_result
 
 MAX_CALLS = 39
@@ -126,5 +126,5 @@ def _decode(text: memoryview, request_id: int) -> Outcome:
         return Outcome(bytes(decode_result(text, request_id)))
     except Failure as failure:
         sent = fields.Picker(["error.code"])(bytes(text))[0]
-        code, limited = "" if sent is None else bytes(sent).decode(), failure.meaning.rate_limited
+        code, limited = "" if sent is None else bytes(sent).decode(), failure.meaning is LIMITED
         return Outcome(error=failure.error, code=code, skipped=limited)

@@ -151,8 +151,8 @@ def _side_by_side(*jobs: Job) -> list[list[Raw]]:
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
-    summary = service.blocks.tip_block() if height is None else None
-    at = service.blocks.tip_height() if height is None else height
+    at = service.blocks.latest_height() if height is None else height
+    summary = service.blocks.known.summary if height is None and service.blocks.known else None
     heights = HeightRange(at, at + 1)
     summaries, blocks = _side_by_side(
         _lookup(service, "block", at) if summary is None else lambda: [summary],
@@ -175,7 +175,7 @@ def _value(row: Raw, name: str) -> Raw | None:
 
 def _transaction(service: Service, transaction_id: str) -> TransactionParts:
     height = None
-    if service.has_index("transactions"):
+    if service.export and service.export.has("transactions", own=True):
         height = _found(service, "transactions", "transaction_id", transaction_id, f"transaction {transaction_id}")[0]
     (row,) = _lookup(service, "transaction", transaction_id)()
     return TransactionParts(transaction_id, row, height)
@@ -209,7 +209,7 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
     """Return what lists have of a transition; of a data set that knows it, its transaction."""
     what, condition = f"transition {transition_id}", f"transition_id = '{transition_id}'"
-    if service.has_index("calls"):
+    if service.export and service.export.has("calls", own=True):
         return _transaction(service, _found(service, "calls", "transition_id", transition_id, what)[1])
     heights = _newest_heights(service, last)
     records = _newest(service, "records", condition, heights)
@@ -222,7 +222,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
 
 def _spent(service: Service, tag: str) -> TransactionParts:
     """Return the transaction that spends the record with a tag."""
-    if not service.is_export:
+    if service.export is None:
         raise UsageError(f"cannot show {quoted(tag)}: only an export is searched for the tags of records")
     return _transaction(service, _found(service, "inputs", "tag", tag, f"tag {tag}")[1])
 
@@ -244,7 +244,9 @@ def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
 
 def _found(service: Service, table: str, column: str, text: str, what: str) -> tuple[int | None, str]:
     """Return the height and the transaction ID of a row of a data set. Raises NotFoundError."""
-    row = service.find(table, column, text)
+    from chainq.lake.reader import row_of
+
+    row = row_of(service.export, table, column, text) if service.export else None
     if row is None:
         raise _unseen(service, what, _newest_heights(service, None))
     return integer_of(_value(row, "height")), text_of(_value(row, "transaction_id"))
