@@ -6,11 +6,10 @@ import signal
 import socket
 import sys
 import threading
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,12 +47,14 @@ sys.dont_write_bytecode = False
 
 # What starts pytest may have its children ignore signals that these tests send: a shell's `&` SIGINT and SIGQUIT, nohup
 # SIGHUP. A child inherits that a signal is ignored, but no handler; and with this one pytest itself outlives a hang-up.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, lambda *_: None)
+HANDLERS: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGQUIT: signal.SIG_DFL,
+    signal.SIGHUP: lambda *_: None,
+}
+for number, handler in HANDLERS.items():
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -66,25 +67,6 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)  # as the program has it
         gc.enable()
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """With `CHAINQ_SEARCH` the searches run beside the other tests: to load all files a second time takes a minute."""
-    if os.environ.get("CHAINQ_SEARCH") and config.option.markexpr == "not search":  # as pyproject.toml has it
-        config.option.markexpr = ""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`CHAINQ_SEARCH=1/12` keeps a twelfth of the searches, by their names: so `.ci/run` stays short."""
-    share, _, shares = os.environ.get("CHAINQ_SEARCH", "").partition("/")
-    if not shares:
-        return
-
-    def kept(item: pytest.Item) -> bool:
-        return not item.get_closest_marker("search") or zlib.crc32(item.nodeid.encode()) % int(shares) == int(share)
-
-    config.hook.pytest_deselected(items=[item for item in items if not kept(item)])
-    items[:] = filter(kept, items)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -180,13 +162,6 @@ def full_device() -> Path:
     if not device.exists():
         pytest.skip("this system has no /dev/full")
     return device
-
-
-@pytest.fixture
-def silent() -> Iterator[str]:
-    """A URL where connections are taken and nothing is ever answered."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
 
 
 @pytest.fixture

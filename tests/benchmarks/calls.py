@@ -7,6 +7,7 @@ others run the installed program against the sample service on a loopback socket
 """
 
 import argparse
+import subprocess
 import sys
 import tempfile
 from math import ceil
@@ -15,14 +16,18 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from measure import say
-from watched import watched
+from measure import CHAINQ, environment, say
 
 from chainq.catalog.methods import BY_COMMAND
+from chainq.demo import chain as sample
+from chainq.demo.chain import DEFAULT_TIP
 from chainq.heights.range import HeightRange
 from chainq.tuning import WIDEST_BLOCKS
 from harness.attempts import drive, verdict
 from harness.model import Chain, Faults, Server
+from harness.sample import with_dense
+from harness.services import Moving, serving
+from harness.truth import Truth
 
 ROWS = 1_000_000
 PAGE = 10_000  # rows: the documented page size
@@ -105,27 +110,42 @@ def fewest(line: str, rows: int) -> int:
     return ceil(rows / (method.page_size or method.max_heights or WIDEST_BLOCKS)) + ("--" in line)
 
 
+def printed(service: Moving, line: str, folder: Path) -> int:
+    """Run a command against a service; the lines that it prints. Raises CalledProcessError if it fails."""
+    with serving(service) as url:
+        command = [CHAINQ, *line.split(), "--url", url, "--dialect", "chain"]
+        env = {**environment(), "HOME": str(folder)}
+        done = subprocess.run(command, stdout=subprocess.PIPE, env=env, check=True)
+    return done.stdout.count(b"\n")
+
+
 def commands(folder: Path) -> None:
     """Print the calls of whole commands against a server whose dialect is known."""
     say("| command | rows | calls | fewest |\n|---|---|---|---|")
     for line, least in LOOKUPS.items():
-        with watched() as server:
-            rows = server.printed(line, folder)
-            say(f"| `{line.replace(TRANSACTION, 'at1…')}` | {rows} | {server.calls} | {least or ''} |")
+        service = Moving(DEFAULT_TIP)
+        rows = printed(service, line, folder)
+        say(f"| `{line.replace(TRANSACTION, 'at1…')}` | {rows} | {len(service.calls)} | {least or ''} |")
     for line, dense in RANGES:
-        with watched(dense=DENSE if dense else None) as server:
-            rows = server.printed(line, folder)
-            note = f", with {DENSE[1]} records at height {DENSE[0]}" if dense else ""
-            say(f"| `{line}`{note} | {rows:,} | {server.calls} | {fewest(line, rows)} |")
+        service = Moving(DEFAULT_TIP, sample.Chain(layout=with_dense(*DENSE)) if dense else None)
+        rows = printed(service, line, folder)
+        note = f", with {DENSE[1]} records at height {DENSE[0]}" if dense else ""
+        say(f"| `{line}`{note} | {rows:,} | {len(service.calls)} | {fewest(line, rows)} |")
 
 
 def follow(folder: Path) -> None:
-    """Print the calls of rounds of --follow."""
+    """Print the calls of polls of --follow: each begins with one for the tip."""
     say("| round | calls |\n|---|---|")
-    with watched() as server, server.started("records --last 10 --follow --interval 0.2", folder):
-        first, quiet = server.round(0), server.round(1)
-        server.tip += 1
-        fresh = server.round(1, rows=True)
+    service, start = Moving(DEFAULT_TIP), DEFAULT_TIP - 9
+
+    def grow(method: str) -> None:
+        service.tip += method == "latest/block" and service.calls.count(method) == 3
+
+    service.hook = grow
+    rows = len(Truth(DEFAULT_TIP + 1).rows("records", start, DEFAULT_TIP + 2))
+    printed(service, f"records --start {start} --follow --lag 0 --interval 0.2 --limit {rows}", folder)
+    polls = " ".join(service.calls).split("latest/block")[1:]
+    first, quiet, fresh = (1 + len(poll.split()) for poll in polls)
     say(f"| first: 10 blocks | {first} |\n| without a new block | {quiet} |\n| with a new block | {fresh} |")
 
 
@@ -137,9 +157,9 @@ def export(folder: Path) -> None:
         ("rerun", "0:20000"),
         ("rerun with 2 partitions more", "0:40000"),
     ):
-        with watched() as server:
-            server.printed(f"export records {heights} --to {folder / 'export'} -w 1 -q", folder)
-            say(f"| {name} | {server.calls} |")
+        service = Moving(DEFAULT_TIP)
+        printed(service, f"export records {heights} --to {folder / 'export'} -w 1 -q", folder)
+        say(f"| {name} | {len(service.calls)} |")
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ that the same calls fail; what is due comes from a server without faults.
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -18,13 +19,13 @@ import tempfile
 import time
 import urllib.request
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from comparison import Row, compare, exact, printed_rows
 from measure import CHAINQ, environment, say
 
 FOLDER = Path(__file__).with_name("scoreboard")
@@ -61,6 +62,7 @@ class Tool(NamedTuple):
     path: tuple[str, ...] = ()
 
 
+Row = dict[str, Any]
 KINDS = {"records": Kind("records/all", "id"), "full-blocks": Kind("getChainBlocks", "block_hash")}
 # 20 calls in 6 seconds are the 200 a minute of deployed servers, in windows that do not take minutes to wait for.
 BAD_DAY = "--fault row-cap:1000 --fault fail-rate:0.1 --fault rate-limit:20 --fault rate-window:6"
@@ -76,7 +78,6 @@ TOOLS = (
     Tool("curl"),
     Tool("httpx"),
     Tool("dlt"),
-    Tool("singer", ("record",)),
     Tool("airbyte", ("record", "data")),
 )
 
@@ -201,6 +202,50 @@ def label(tool: Tool) -> str:
         return f"{' '.join(curl.split()[:2])}, {jq.strip().replace('-', ' ')}"
     pinned = (FOLDER / tool.folder / "requirements.txt").read_text().split()
     return ", ".join(package.replace("==", " ") for package in pinned)
+
+
+class Difference(NamedTuple):
+    """What is wrong with printed rows. `lost`: rows that are due and never came. `doubled`: copies beyond the first.
+    `changed`: rows with another value or another digit anywhere, or that no row due has the key of."""
+
+    rows: int
+    lost: int
+    doubled: int
+    changed: int
+
+
+def exact(line: str | bytes) -> Any:
+    """Return parsed JSON with every digit of its numbers: 1.0 equals 1, and 2^64 differs from 2^64 + 1."""
+    return json.loads(line, parse_float=Decimal)
+
+
+def printed_rows(lines: Iterable[bytes], path: Sequence[str] = ()) -> list[Row]:
+    """Return the rows of printed lines: each line itself, or what it holds at `path` if its type is RECORD (Airbyte
+    prints other messages beside rows). Raises ValueError for a line that is not JSON."""
+    rows = []
+    for line in lines:
+        row = exact(line)
+        if path:
+            if row["type"] != "RECORD":
+                continue
+            for name in path:
+                row = row[name]
+        rows.append(row)
+    return rows
+
+
+def compare(due: Iterable[Row], printed: Iterable[Row], key: str) -> Difference:
+    """Return how printed rows differ from those due, in any order. `key`: a field by which rows differ."""
+    right = {row[key]: row for row in due}
+    seen: set[object] = set()
+    rows = doubled = changed = 0
+    for row in printed:
+        rows += 1
+        found = row.get(key)
+        doubled += found in seen
+        seen.add(found)
+        changed += right.get(found) != row
+    return Difference(rows, len(right.keys() - seen), doubled, changed)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from harness.belief import besides_belief
 from harness.jobs import Job
 from harness.lake import Lake
 from harness.program import Program, Servers
-from harness.services import Blockless, BlocklessMoving, serving
+from harness.services import Blockless, serving
 from harness.truth import Truth
 
 TIP = 300
@@ -107,7 +107,7 @@ def test_a_limit_narrows_the_warning(chainq: Program) -> None:
 
 def test_rounds_of_a_run_warn_once_and_the_checkpoint_records_it(chainq: Program) -> None:
     """The heights are recorded until a later look proves them."""
-    service = BlocklessMoving(100)
+    service = Blockless(Chain(tip=100))
     with serving(service) as url:
         job = Job(chainq, url, "records", "--dialect", "chain")
         ran = job()
@@ -122,7 +122,7 @@ def test_rounds_of_a_run_warn_once_and_the_checkpoint_records_it(chainq: Program
 
 def test_an_old_checkpoint_is_read(chainq: Program) -> None:
     """One that does not say what rests on belief."""
-    service = BlocklessMoving(100)
+    service = Blockless(Chain(tip=100))
     with serving(service) as url:
         job = Job(chainq, url, "records")
         assert job().code == 0

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from chainq.catalog.methods import METHODS
-from chainq.demo.chain import DEFAULT_TIP
 from harness.belief import besides_belief
-from harness.program import Program, Servers, one_line
-from harness.services import witnessed
+from harness.program import Program, Servers
 from harness.truth import Groups, Truth, difference
 
 
@@ -84,17 +82,6 @@ def test_many_names_keep_their_order(chainq: Program, server: Servers, truth: Tr
     ids = [truth.transaction_id(*place) for place in places]
     ran = chainq("transaction", *ids, url=server())
     assert (ran.code, ran.rows) == (0, [truth.transaction(*place) for place in places])
-
-
-def test_latest_is_an_alarm(chainq: Program) -> None:
-    """With --max-age an old tip is exit 8 with its age, and nothing on stdout; one request, also of a young tip."""
-    with witnessed() as (url, calls):
-        old = chainq("latest", "--max-age", "10m", url=url)
-        assert re.search(r"block \d+ is \d+ months old, older than --max-age 10m", one_line(old, 8))
-        assert old.out == b""
-        young = chainq("latest", "--max-age", "90000d", "--columns", "height", "--text", url=url)
-        assert (young.code, young.out, young.err) == (0, b"%d\n" % DEFAULT_TIP, "")
-    assert len(calls) == 2
 
 
 def test_a_verbose_server_logs_every_call_with_its_status(chainq: Program, server: Servers) -> None:

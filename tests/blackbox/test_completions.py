@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chainq.cli.commands import COMMANDS
-from harness.program import ROOT
+from harness.program import ROOT, Program
 
 pexpect = pytest.importorskip("pexpect", reason="pexpect drives the shells")
 
@@ -115,3 +115,14 @@ def test_commands_are_shown(shell: Shell) -> None:
     """Tab after the program's name shows each command."""
     _, shown = shell.tab("chainq ")
     assert COMMANDS.keys() <= {*shown.split()}
+
+
+SCRIPTS = {"bash": "chainq.bash", "zsh": "_chainq", "fish": "chainq.fish"}
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_completion_prints_the_script(shell: str, chainq: Program) -> None:
+    """It is the file that is written from the commands themselves."""
+    ran = chainq("completion", shell)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (ROOT / "completions" / SCRIPTS[shell]).read_bytes()

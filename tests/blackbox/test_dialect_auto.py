@@ -1,41 +1,19 @@
 """--dialect auto, the default: what it costs, when it asks, what it remembers; and what the wrong dialect ends in."""
 
 import json
-from typing import Any
 
 import pytest
 from test_commands import Case, each_command
 
-from chainq.demo.chain import Chain
-from chainq.demo.service import Service
 from harness.belief import besides_belief
-from harness.program import Program, Servers
-from harness.services import FULL_BLOCKS, Call, serving
+from harness.program import Program
+from harness.services import FULL_BLOCKS, Moving, serving
 from harness.truth import Truth, difference
 
 DIALECTS = ("chain", "aleo")
 PROVED = {"records", "ownership", "transitions"}
 SHARED = {"block", "latest", "records", "ownership", "transitions"}
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
-
-
-class Spoken(Service):
-    """The sample service of a dialect; it writes its calls down."""
-
-    def __init__(self, dialect: str, tip: int = 50_000) -> None:
-        super().__init__(Chain(tip=tip), dialect=dialect)
-        self.calls: list[Call] = []
-
-    def respond(self, body: bytes) -> Any:
-        """As the service does, with the call written down first."""
-        request = json.loads(body)
-        self.calls.append(Call(request["method"], request.get("params") or {}))
-        return super().respond(body)
-
-    @property
-    def methods(self) -> list[str]:
-        """The methods that were called, in order."""
-        return [call.method for call in self.calls]
 
 
 def where(url: str) -> tuple[str, str]:
@@ -47,7 +25,7 @@ def where(url: str) -> tuple[str, str]:
 @each_dialect
 def test_every_command_finds_the_dialect_by_itself(case: Case, dialect: str, chainq: Program, truth: Truth) -> None:
     """All rows come without --dialect, with a call more of each method at most, and none the second time."""
-    service = Spoken(dialect, tip=truth.tip)
+    service = Moving(truth.tip, dialect=dialect)
     with serving(service) as url:
         words = (case.command, *case.args(truth), "--jsonl", *where(url))
         ran = chainq(*words)
@@ -67,57 +45,23 @@ def test_every_command_finds_the_dialect_by_itself(case: Case, dialect: str, cha
 
 def test_methods_that_are_the_same_everywhere_make_no_call_more(chainq: Program) -> None:
     """records, block and latest call what they need, and nothing else; full blocks by each name until one is known."""
-    service = Spoken("aleo")
+    service = Moving(50_000, dialect="aleo")
     with serving(service) as url:
         assert chainq("latest", *where(url)).code == 0
         assert chainq("block", "5", "6", *where(url)).code == 0
         assert chainq("records", "--start", "5", "--end", "10", "--limit", "1", *where(url)).code == 0
-    assert service.methods[:3] == ["latest/block", "block", "block"]
-    assert service.methods[3:] == ["records/all", *FULL_BLOCKS]
-
-
-def test_a_checkpoint_of_shared_methods_needs_no_dialect(chainq: Program) -> None:
-    """It resumes with any --dialect, or none."""
-    service = Spoken("aleo", tip=20)
-    with serving(service) as url:
-        for words in ((), ("--dialect", "aleo"), ("--dialect", "chain"), ()):
-            assert chainq("records", "--checkpoint", "c", *words, *where(url)).code == 0
-    witnesses = {
-        "getAleoBlocks",
-        "getChainBlocks",
-        "blocks",
-        "getBlocks",
-    }  # by either name
-    assert set(service.methods) <= {"latest/block", "block", "records/all", *witnesses}
-
-
-def test_the_built_in_chain_is_always_chain(chainq: Program) -> None:
-    """demo: is not asked, and never remembered."""
-    ran = chainq("blocks", "--last", "2", "-v", url="demo:")
-    assert ran.code == 0
-    assert "blocks:" not in ran.err.replace("getBlocks", "")
-    assert not (chainq.home / "cache").exists()
-
-
-def test_a_cache_that_cannot_be_written_is_no_error(chainq: Program, server: Servers) -> None:
-    """Where nothing can be remembered each run detects the dialect anew, and works."""
-    (chainq.home / "cache").write_text("no folder")
-    (chainq.home / "locked").mkdir(mode=0o500)
-    for folder in ("cache", "locked"):
-        env = {"XDG_CACHE_HOME": str(chainq.home / folder)}
-        ran = chainq("blocks", "--last", "1", "-q", *where(server("--dialect", "aleo")), env=env)
-        assert (ran.code, ran.err) == (0, "")
-        assert len(ran.rows) == 1
+    assert service.calls[:3] == ["latest/block", "block", "block"]
+    assert service.calls[3:] == ["records/all", *FULL_BLOCKS]
 
 
 @pytest.mark.parametrize("words", [("full-blocks", "0:1"), ("transactions", "640:645"), ("records", "640:645")])
 def test_a_dialect_that_is_no_longer_right_is_detected_anew(words: tuple[str, ...], chainq: Program) -> None:
     """If a server speaks another dialect than is remembered, the same run detects it, remembers it, and works."""
-    with serving(Spoken("chain")) as url:
+    with serving(Moving(50_000)) as url:
         due = chainq("transactions", "640", *where(url)) and chainq(*words, *where(url))
     cache = chainq.home / "cache" / "chainq" / "dialects.json"
     cache.write_text(cache.read_text().replace("chain", "aleo"))
-    with serving(Spoken("chain")) as other:
+    with serving(Moving(50_000)) as other:
         (key,) = json.loads(cache.read_text())
         assert chainq("transactions", "640", *where(other)).code == 0
         (new,) = json.loads(cache.read_text()).keys() - {key}
@@ -130,7 +74,7 @@ def test_a_dialect_that_is_no_longer_right_is_detected_anew(words: tuple[str, ..
 
 def test_a_dry_run_detects_nothing(chainq: Program) -> None:
     """It shows the published names until the dialect is known; then those of the server."""
-    service = Spoken("aleo")
+    service = Moving(50_000, dialect="aleo")
     with serving(service) as url:
         words = ("transactions", "640", "--dry-run", *where(url))
         ran = chainq(*words)

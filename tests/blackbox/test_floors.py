@@ -4,14 +4,15 @@
 """
 
 import re
-from itertools import accumulate, count, product
+from collections.abc import Callable
+from itertools import accumulate, count
 from typing import Any
 
 import orjson
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import NO_FAULTS, TOO_HEAVY, Faults
+from chainq.demo.faults import TOO_HEAVY, Faults
 from chainq.demo.registry import Reply, RpcError, page
 from chainq.demo.results import Results
 from chainq.demo.service import Service
@@ -69,7 +70,7 @@ def ended(ran: Ran, groups: Groups) -> str:
     if len(rows) not in whole or difference(rows, due[: whole.index(len(rows))]):
         if ran.code == 6 and "nothing proves" in ran.err:
             return "belief"
-        return f"exit {ran.code} after a hole: {difference(rows, due)}"
+        return f"a hole before exit {ran.code}: {difference(rows, due)}"
     return "exit 6" if ran.code == 6 else f"exit {ran.code}: {ran.err}"
 
 
@@ -96,27 +97,6 @@ def test_verify_finds_what_order_cannot_show(name: str, program: Program, small:
             assert ran.code == 6 or f" {rows} {command}" in ran.err, (command, ran.err)
 
 
-@pytest.mark.parametrize("name", ["few rows of a height", "shards", "gaps in full pages"])
-def test_a_long_run_looks_into_a_full_block(name: str, program: Program, small: Truth) -> None:
-    """Rows that are missing from every response, in order, are found before most rows are printed."""
-    ran = run_of(program, Service(small.chain, Faults(NO_PREFIX[name][0])), "records", "20:250", "--page-size", "60")
-    assert ran.code == 6 or ended(ran, small.groups("records", 20, 250)) == "truth"
-    assert ran.code == 6 or "responses of the service contradict each other" in ran.err
-
-
-@pytest.mark.parametrize(
-    ("command", "bounds"),
-    [*product(["records"], ["100:150", "5:50", "100:101"]), *product(RANGED, ["100:110", "60:160"])],
-)
-def test_rows_of_the_start_that_came_once_are_not_left_out(
-    command: str, bounds: str, program: Program, small: Truth
-) -> None:
-    """A server that leaves out the first height of a range shows it in a wider one: that contradiction stays."""
-    ran = run_of(program, Service(small.chain, Faults("exclusive-start")), command, bounds)
-    assert ended(ran, small.groups(command, *map(int, bounds.split(":")))) in ("exit 6", "truth", "belief")
-    assert command != "records" or ran.code == 6
-
-
 def without_outputs(request: Any, response: Any) -> Any:
     """Full blocks list no outputs."""
     for row in response["result"] if request["method"] in FULL_BLOCKS else ():
@@ -125,17 +105,6 @@ def without_outputs(request: Any, response: Any) -> Any:
             for transition in (*inner.get("execution", {}).get("transitions", ()), *([fee] if fee else [])):
                 transition["outputs"] = []
     return response
-
-
-@pytest.mark.parametrize("command", ["records", "ownership"])
-@pytest.mark.parametrize("faults", [NO_FAULTS, Faults("row-cap:60")], ids=["plain", "row cap"])
-@pytest.mark.parametrize("order", [(), ("--reverse",)], ids=["forward", "reverse"])
-def test_a_witness_never_removes_rows(
-    command: str, faults: Faults, order: tuple[str, ...], program: Program, small: Truth
-) -> None:
-    """Full blocks without the outputs that both lists show: rows that responses showed are not left out."""
-    ran = run_of(program, Odd("chain", faults, mend=without_outputs, tip=TIP), command, "0:150", *order)
-    assert ended(ran, small.groups(command, 0, 150)[:: -1 if order else 1]) in ("truth", "exit 6")
 
 
 class Late(Service):
@@ -150,14 +119,45 @@ class Late(Service):
         return orjson.dumps(rows[first:][:most])
 
 
-@pytest.mark.parametrize("bounds", ["100:110", "60:160"])
-@pytest.mark.parametrize("command", RANGED)
-def test_rows_that_every_response_of_a_list_leaves_out(
-    command: str, bounds: str, program: Program, small: Truth
+def tampered(*faults: str) -> Callable[[Chain], Service]:
+    return lambda _: Odd("chain", Faults(*faults), mend=without_outputs, tip=TIP)
+
+
+def wrong(*faults: str) -> Callable[[Chain], Service]:
+    return lambda chain: Service(chain, Faults(*faults))
+
+
+SAFE, FOUND_OUT, HOLE = {"truth", "exit 6"}, {"exit 6"}, "a hole before exit 6"
+ENDS = [
+    # The first height of a range is left out: a wider one shows it, and that contradiction stays.
+    *((wrong("exclusive-start"), f"records {bounds}", FOUND_OUT) for bounds in ("100:150", "5:50", "100:101")),
+    *((wrong("exclusive-start"), f"{command} 60:160", SAFE | {"belief"}) for command in ("ownership", "transitions")),
+    # Full blocks lack outputs that both lists show: what responses showed is not left out.
+    (tampered(), "records 0:150 --reverse", SAFE),
+    (tampered("row-cap:60"), "records 0:150", SAFE),
+    (tampered(), "ownership 0:150", SAFE),
+    (tampered("row-cap:60"), "ownership 0:150 --reverse", SAFE),
+    # Every response of a list leaves out rows, in order, before others: full blocks show it.
+    *((Late, f"{command} {bounds}", SAFE) for command in RANGED for bounds in ("100:110", "60:160")),
+    (wrong("height-cap:5"), "records 20:250 --page-size 60", SAFE | {HOLE}),  # of these see NO_PREFIX
+    (wrong("shards:2"), "records 20:250 --page-size 60", SAFE | {HOLE}),
+    (wrong("page-gaps:10"), "records 20:250 --page-size 60", SAFE | {HOLE}),
+    # No row is listed that full blocks name, so the service is not known to leave out any program.
+    (wrong("page-0-skipped"), "transitions 100:110 --page-size 1500", SAFE | {"belief"}),
+    (wrong("page-0-skipped"), "transitions 80:110 --page-size 1500", SAFE | {"belief"}),
+    (wrong("page-0-skipped"), "transitions 80:110 --page-size 1500 --strict", FOUND_OUT),
+]
+
+
+@pytest.mark.parametrize(("make", "line", "ends"), ENDS, ids=range(len(ENDS)))
+def test_a_run_is_right_or_says_that_it_is_not(
+    make: Callable[[Chain], Service], line: str, ends: set[str], program: Program, small: Truth
 ) -> None:
-    """In order, before others: full blocks show it."""
-    ran = run_of(program, Late(small.chain), command, bounds)
-    assert ended(ran, small.groups(command, *map(int, bounds.split(":")))) in ("truth", "exit 6")
+    """Whatever a server leaves out: all rows, an error after whole heights, or a warning that names the heights."""
+    command, bounds, *more = line.split()
+    groups = small.groups(command, *map(int, bounds.split(":")))
+    ran = run_of(program, make(small.chain), command, bounds, *more)
+    assert ended(ran, groups[::-1] if "--reverse" in more else groups).partition(":")[0] in ends
 
 
 FIRST = 120
@@ -183,8 +183,11 @@ class Pruned(Service):
         return self._blocks
 
 
-@pytest.mark.parametrize("blocks", [b"[]", b"null", RpcError(-32000, "pruned")], ids=["empty", "null", "error"])
-@pytest.mark.parametrize("order", [(), ("--reverse",)], ids=["forward", "reverse"])
+@pytest.mark.parametrize(
+    ("blocks", "order"),
+    [(b"[]", ()), (b"null", ("--reverse",)), (RpcError(-32000, "pruned"), ())],
+    ids=["empty", "null", "error"],
+)
 @pytest.mark.parametrize("command", RANGED)
 def test_heights_without_blocks_rest_on_belief(
     command: str, order: tuple[str, ...], blocks: bytes | RpcError, program: Program, small: Truth
@@ -197,15 +200,6 @@ def test_heights_without_blocks_rest_on_belief(
     ran = run_of(program, Pruned(small.chain, blocks), command, "60:160", "--strict", *order)
     assert (ran.code, BELIEVED in ran.err) == (6, True)
     assert {*ran.rows} <= due
-
-
-@pytest.mark.parametrize("bounds", ["100:110", "80:110"])
-def test_a_service_that_shows_none_of_the_first_rows(bounds: str, program: Program, small: Truth) -> None:
-    """It lists no row that full blocks name, so it is not known to leave out any program: the rows are doubted."""
-    service = Service(small.chain, Faults("page-0-skipped"))
-    ran = run_of(program, service, "transitions", bounds, "--page-size", "1500")
-    assert ran.code == 6 or BELIEVED in ran.err, ran.err
-    assert run_of(program, service, "transitions", bounds, "--page-size", "1500", "--strict").code == 6
 
 
 @pytest.mark.parametrize("bounds", ["0:", "100:200", "190:"])
@@ -230,35 +224,6 @@ def uneven() -> Truth:
     return truth
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    some(
-        product(RANGED, [("100:190",), ("100:190", "--page-size", "400"), ("100:190", "--reverse"), ("0:",)]),
-        *((command, ("100:190", "--reverse")) for command in RANGED),
-        ("records", ("100:190", "--page-size", "400")),
-        ("ownership", ("100:190",)),
-        several=True,
-    ),
-)
-def test_a_block_that_was_stored_again(command: str, words: tuple[str, ...], program: Program, uneven: Truth) -> None:
-    """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
-    above. One such height costs the full blocks around it, and not those of the whole range."""
-    faults = Faults(f"stored-again:{STORED_AGAIN}")
-    whole_with(STORED_AGAIN, Counted(uneven.chain, faults, 24), command, words, program, uneven)
-
-
-@pytest.mark.parametrize(
-    ("again", "words", "more"),
-    [(HEAVY + 1, ("100:190",), ""), (HEAVY + 1, ("140:190", "--reverse"), ""), (161, ("140:201",), "empty-above:100")],
-)
-def test_pages_that_hide_a_block_which_was_stored_again(
-    again: int, words: tuple[str, ...], more: str, program: Program, uneven: Truth
-) -> None:
-    """Its rows are the first that a page should show, or the summaries of many heights do not come."""
-    service = Counted(uneven.chain, Faults(f"stored-again:{again}", *([more] if more else [])), 120)
-    whole_with(again, service, "records", (*words, "--page-size", "20"), program, uneven)
-
-
 class Unranked(Counted):
     """A service without block summaries, so that nothing tells the row ids of heights without rows."""
 
@@ -268,23 +233,32 @@ class Unranked(Counted):
         return super()._result(name, params, number)
 
 
-@pytest.mark.parametrize("again", [HEAVY + 1, 111])
-def test_pages_that_hide_a_block_where_nothing_tells_row_ids(again: int, program: Program, uneven: Truth) -> None:
-    """The heights below the last row of a full page are requested again, and show rows that come late."""
-    service = Unranked(uneven.chain, Faults(f"stored-again:{again}"), 300)
-    whole_with(again, service, "records", ("100:190", "--page-size", "20"), program, uneven)
-
-
-def whole_with(
-    again: int, service: Counted, command: str, words: tuple[str, ...], program: Program, uneven: Truth
+@pytest.mark.parametrize(
+    ("kind", "again", "most", "line"),
+    [
+        # One such height costs the full blocks around it, and not those of the whole range.
+        (Counted, STORED_AGAIN, 24, "records 100:190 --page-size 400"),
+        (Counted, STORED_AGAIN, 24, "ownership 100:190"),
+        *((Counted, STORED_AGAIN, 24, f"{command} 100:190 --reverse") for command in RANGED),
+        # Its rows are the first that a page should show, or the summaries of many heights do not come.
+        (Counted, HEAVY + 1, 120, "records 100:190 --page-size 20"),
+        (Counted, HEAVY + 1, 120, "records 140:190 --reverse --page-size 20"),
+        (Unranked, HEAVY + 1, 300, "records 100:190 --page-size 20"),
+        (Unranked, 111, 300, "records 100:190 --page-size 20"),
+    ],
+)
+def test_a_block_that_was_stored_again(
+    kind: type[Counted], again: int, most: int, line: str, program: Program, uneven: Truth
 ) -> None:
-    """A run prints all rows of a service that has stored a block again, and makes no call too many."""
-    ran = run_of(program, service, command, *words)
-    start, _, end = words[0].partition(":")
-    groups = uneven.groups(command, int(start), int(end or TIP + 1))
+    """Lists are in order of row ids: its rows come last in a range, and not at all if the page ends in a heavy height
+    above. All rows come, in few calls."""
+    command, bounds, *more = line.split()
+    service = kind(uneven.chain, Faults(f"stored-again:{again}"), most)
+    ran = run_of(program, service, command, bounds, *more)
+    groups = uneven.groups(command, *map(int, bounds.split(":")))
     row, later = (chain.block_row(again) for chain in (uneven.chain, service.chain))
     shown = [one.replace(b'"block_id":%d' % later, b'"block_id":%d' % row) for one in ran.rows]
-    assert difference(shown, groups[::-1] if "--reverse" in words else groups) == ""
+    assert difference(shown, groups[::-1] if "--reverse" in more else groups) == ""
     assert (ran.code, BELIEVED in ran.err, service.refused) == (0, False, 0)
 
 

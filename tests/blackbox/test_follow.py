@@ -4,23 +4,17 @@ The test moves the tip and reads what comes out of the pipe: nothing here waits 
 """
 
 import json
-import os
-import re
 import signal
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable
-from itertools import product
 
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import Faults
-from harness.jobs import FIRST, Following, Job, capped, lines, said, starting
+from harness.jobs import Following, Job, capped, lines, said, starting
 from harness.program import LONGEST, Program, Servers, finish
-from harness.search import some
-from harness.services import FULL_BLOCKS, Moving, Serve, serving
+from harness.services import FULL_BLOCKS, Moving, Serve
 from harness.truth import Truth
 
 SOON = ("--follow", "--interval", "0.05", "--lag", "0")
@@ -56,37 +50,6 @@ def test_rows_come_as_blocks_appear(follow: Follow) -> None:
     again.stopped("--start 30 --follow", number=signal.SIGTERM)
 
 
-@pytest.mark.parametrize("command", some(["records", "ownership", "transitions", "full-blocks", "blocks"], "records"))
-def test_every_command_follows(command: str, chainq: Program, truth: Truth, serve: Serve) -> None:
-    """Every kind of row comes exactly once while the chain grows block by block, also in heights without any."""
-    service = Moving(FIRST)
-    process = chainq.start(command, "--start", str(FIRST), *SOON, url=serve(service))
-    assert process.stdout is not None
-    for step, group in enumerate(truth.groups(command, FIRST, FIRST + 13)):
-        service.tip = FIRST + step
-        assert sorted(process.stdout.readline() for _ in group) == sorted(row + b"\n" for row in group)
-    process.send_signal(signal.SIGINT)
-    ran = finish(process)
-    assert (ran.code, ran.out) == (-signal.SIGINT, b"")
-
-
-def test_csv_has_one_header(chainq: Program, serve: Serve) -> None:
-    """CSV that follows has its header once, before the first row, on stdout as in a file."""
-    service = Moving(0)
-    url = serve(service)
-    process = chainq.start("blocks", "--start", "0", "--csv", "--columns", "height", *SOON, url=url)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"height\r\n"
-    for service.tip in range(5):
-        assert process.stdout.readline() == b"%d\r\n" % service.tip
-    process.send_signal(signal.SIGINT)
-    assert finish(process).out == b""
-    job = Job(chainq, url, "blocks", "--csv", "--columns", "height")
-    for service.tip in range(5, 8):
-        said(job("--max-age", "1m"), 8, "older than --max-age 1m")
-    assert job.out.read_bytes() == b"height\r\n" + b"".join(b"%d\r\n" % height for height in range(8))
-
-
 def test_waiting_takes_one_cheap_call(follow: Follow) -> None:
     """While nothing is new, each look is one call for the newest block, and nothing is written."""
     service, enough = Moving(4), threading.Event()
@@ -101,36 +64,6 @@ def test_waiting_takes_one_cheap_call(follow: Follow) -> None:
     hashes = [call for call in service.calls if call in ("block", "blocks", "getBlocks")]
     assert hashes == ["block"]  # before its records the tip names the last block
     assert service.calls.count("records/all") <= 3  # two looks at the end of the chain prove the first complete
-
-
-def test_a_program_that_a_service_does_not_list(chainq: Program, truth: Truth) -> None:
-    """Three heights show that it lists none of its transitions; other blocks take one call for the tip, one for rows,
-    one for the full block and one for its hash, and no warning."""
-    service, start, end = Moving(2050, faults=Faults("deployed-lists")), 2051, 2071
-
-    def grow(method: str) -> None:
-        service.tip += method == "latest/block" and service.tip < end
-
-    service.hook = grow
-    unlisted = re.compile(rb'"function_name":"fee_|"program":"program tile_gallery')
-    due = [row for row in truth.rows("transitions", start, end) if not unlisted.search(row)]
-    words = ("transitions", "--start", str(start), "--limit", str(len(due)), *SOON)
-    with serving(service) as url:
-        ran = chainq(*words, url=url)
-    assert (ran.code, Counter(ran.rows)) == (0, Counter(due)), ran.err
-    assert ran.err.count("nothing proves") <= 3
-    assert len(service.calls) <= 4 * (end - start) + 3 * 8
-
-
-def test_limit_ends_it(follow: Follow, truth: Truth) -> None:
-    """--follow --limit N ends by itself with exit 0 after N rows, also in the middle of a height."""
-    run, due = follow(Moving(FIRST), "records", FIRST, "--limit", "31"), truth.rows("records", FIRST, FIRST + 30)
-    run.up_to(FIRST)
-    here = len(truth.rows("records", FIRST, FIRST + 1))
-    assert 0 < here < 31 < len(due)
-    run.service.tip = FIRST + 29
-    ran = finish(run.process)
-    assert (ran.code, ran.err, ran.rows) == (0, "", due[here:31])
 
 
 def test_it_goes_on_through_a_restart_of_the_server(chainq: Program, server: Servers) -> None:
@@ -185,10 +118,7 @@ def test_9_a_chain_that_changes_under_it(chainq: Program, serve: Serve) -> None:
     Following(again, service, "blocks", 13).stopped("resumes at height 13")
 
 
-@pytest.mark.parametrize(
-    ("at", "limit"),
-    some(product([490, 498, 503, 505], [None, 100]), (498, 100), (503, None), several=True),
-)
+@pytest.mark.parametrize(("at", "limit"), [(490, 100), (503, None)])
 def test_9_a_reorg_without_a_checkpoint(at: int, limit: int | None, follow: Follow) -> None:
     """The hint to resume goes back to the fork, so no row of a block that is gone is kept."""
     back = max(at, 498)
@@ -208,13 +138,6 @@ def test_9_a_reorg_without_a_checkpoint(at: int, limit: int | None, follow: Foll
     for height in range(back, 507):
         assert service.chain.block_hash(height).encode() in again.process.stdout.readline()
     again.stopped("--start 507 --follow")
-
-
-def test_8_max_age_ends_it(chainq: Program, truth: Truth, serve: Serve) -> None:
-    """--follow --max-age ends with 8 when the newest block is too old, after the rows that were due."""
-    ran = chainq("blocks", "--start", "0", *SOON, "--max-age", "1h", url=serve(Moving(9)))
-    said(ran, 8, "block 9 is", "--max-age 1h", "resume with --start 10 --follow")
-    assert ran.rows == truth.rows("blocks", 0, 10)
 
 
 def test_lag_stays_behind(follow: Follow) -> None:
@@ -238,15 +161,6 @@ def test_a_file_is_appended_to(chainq: Program, truth: Truth, serve: Serve) -> N
         assert file.read_bytes() == whole
     Following(process, service, "blocks", 9).stopped("--start 9 --follow and another -o FILE")
     assert file.read_bytes() == whole
-
-
-def test_a_fifo_needs_no_checkpoint(chainq: Program, truth: Truth, serve: Serve) -> None:
-    """Nothing of an earlier run can be in it."""
-    fifo = chainq.home / "out"
-    os.mkfifo(fifo)
-    process = chainq.start("blocks", "--start", "0", "--limit", "4", "-o", "out", *SOON, url=serve(Moving(3)))
-    assert fifo.read_bytes() == lines(truth.rows("blocks", 0, 4))
-    said(finish(process), 0)
 
 
 def test_7_a_full_disk_leaves_whole_rows(chainq: Program, truth: Truth, serve: Serve) -> None:

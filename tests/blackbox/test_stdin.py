@@ -40,13 +40,6 @@ def test_lists_as_tools_write_them(kind: str, encoding: str, chainq: Program, tr
     assert "line 1 of standard input" in one_line(ran, 2)
 
 
-def test_2_a_line_that_is_no_height(chainq: Program, truth: Truth) -> None:
-    """What stood before it was printed whole, or not at all."""
-    ran = chainq("block", "-", url="demo:", stdin=b"5\nfive\n")
-    assert "line 2 of standard input: invalid height 'five'" in one_line(ran, 2)
-    assert ran.rows in ([], [truth.block(5)])
-
-
 def test_2_a_line_of_many_megabytes(chainq: Program) -> None:
     """A line that came in hundreds of pieces is one line, and is not repeated in the message."""
     ran = chainq("block", "-", url="demo:", stdin=b"7" * 30_000_000 + b"\n")

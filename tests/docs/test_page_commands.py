@@ -1,6 +1,6 @@
 """Every command of the README and of docs/ runs as written, on the sample chain.
 
-A page's blocks run in the order of the page, a section in a home folder of its own. Blocks in `sh` go to bash as they
+A page's blocks run in the order of the page, in a home folder of its own. Blocks in `sh` go to bash as they
 are; crontab lines and `ExecStart=` run with the short PATH of cron and systemd; Python and TOML are run and read.
 """
 
@@ -21,10 +21,10 @@ from chainq.catalog.tables import TABLES
 from chainq.config import profiles
 from harness.pages import DEVELOPERS, INSTALLERS, PAGES, Block, Home, sections
 from harness.program import ROOT, Servers
+from harness.search import some
 
-SECTIONS = [blocks for page in PAGES for blocks in sections(page)]
-PLACES = {str(blocks[0]): blocks for blocks in SECTIONS}
-BLOCKS = [block for blocks in SECTIONS for block in blocks]
+BLOCKS = [block for page in PAGES for blocks in sections(page) for block in blocks]
+PYTHON = [block for block in BLOCKS if block.language == "python"]
 ENDLESS = re.compile(r"\bchainq serve\b|--follow\b")  # run until they print, then interrupted
 
 
@@ -39,22 +39,9 @@ def sample(text: str, url: str) -> str:
     return text.replace("http://127.0.0.1:8545", url.rstrip("/"))
 
 
-OF_README = [place for place in PLACES if place.startswith("README.md:")]
-
-
-@pytest.mark.parametrize("place", OF_README)
-def test_commands_run_as_written(place: str, home: Home) -> None:
-    """What a section shows works when its blocks are pasted one after the other."""
-    for block in PLACES[place]:
-        if not block.missing and block.programs.isdisjoint(INSTALLERS | DEVELOPERS):
-            run(block, home)
-
-
-@pytest.mark.search
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", some(PAGES, PAGES[0]), ids=lambda page: page.name)
 def test_a_page_works_from_top_to_bottom(page: Path, home: Home) -> None:
-    """No block is in the way of a later one, if all of them are pasted in one folder: there is no second file of a name
-    that another command wrote or continues."""
+    """What a page shows works if all its blocks are pasted in one folder: no block is in the way of a later one."""
     for block in chain.from_iterable(sections(page)):
         if not block.missing and block.programs.isdisjoint(INSTALLERS | DEVELOPERS):
             run(block, home)
@@ -117,15 +104,7 @@ def read(block: Block) -> None:
             pytest.fail(f"{block}: what is {block.language}?")
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(block, marks=() if str(block).startswith("README.md:") else pytest.mark.search)
-        for block in BLOCKS
-        if block.language == "python"
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("block", some(PYTHON, *(block for block in PYTHON if block.page == "README.md")), ids=str)
 def test_python_runs(block: Block, home: Home) -> None:
     """Python on a page runs as it is."""
     if "pandas" in block.text:

@@ -2,11 +2,13 @@
 
 A file of `commands/` is a session in a home of its own. `$ NAME=VALUE chainq WORDS <<< 'text'` is a run, where a word
 `serve SWITCHES` stands for the URL of such a sample server, and `result JSON`, `error JSON` or `answer STATUS HEADER
-BODY` for that of a server with one answer to everything (`ID` in a body is the id of the request). `SCREEN=N` is a
-terminal of N columns. `% DAMAGE …` changes a file (`DAMAGES`). Below stand the lines of stdout after `| `, those of
-stderr after `! `, after `@ ` the number of requests to a server with one answer if `COUNT=yes` asks for it, and after
-`= ` an exit code that is not 0. A line is all that a further run takes. Times, paths and what else differs from run to
-run are replaced (`VARYING`). Whatever the record says: a usage error is one line, and no secret is printed.
+BODY` for that of a server with one answer to everything (`ID` in a body is the id of the request). `moving` stands for
+that of a server which the session moves: `% tip HEIGHT` (or `+BLOCKS`), `% fork HEIGHT`, `% fault NAME…`, and `% on
+METHOD STEP…`, which takes the step at each call of a method. `SCREEN=N` is a terminal of N columns. `% DAMAGE …`
+changes a file (`DAMAGES`). Below stand the lines of stdout after `| `, those of stderr after `! `, after `@ ` the
+number of requests to `moving` or a server with one answer if `COUNT=yes` asks for it, and after `= ` an exit code that
+is not 0. A line is all that a further run takes. Times, paths and what else differs from run to run are replaced
+(`VARYING`). Whatever the record says: a usage error is one line, and no secret is printed.
 """
 
 import hashlib
@@ -16,15 +18,19 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from chainq.demo.chain import Chain
+from chainq.demo.faults import Faults
+from harness import page_model
 from harness.attempts import attempt
-from harness.model import KINDS, NARROW
+from harness.model import KINDS, NARROW, WRONG
+from harness.page_model import PageFaults, PageServer
 from harness.program import Program, Ran, Servers, one_line
-from harness.services import Canned, canned
-from harness.wrong import WRONG
+from harness.services import Canned, Moving, Serve, canned
 
 HERE = Path(__file__).parent
 SESSIONS = sorted((HERE / "commands").glob("*.txt"))
@@ -47,10 +53,6 @@ VARYING = (
     (r"retrying in [0-9.]+ s", "retrying in N s"),
     (r'"id":[0-9]+,"result', '"id":N,"result'),  # of a response that a message repeats
 )
-
-
-def _swapped(lines: list[bytes], at: int) -> list[bytes]:
-    return [*lines[:at], *lines[at : at + 2][::-1], *lines[at + 2 :]]
 
 
 def _lines(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[bytes], bytes]:
@@ -93,59 +95,92 @@ def _member(name: str) -> Callable[[str], Callable[[Any], Canned]]:
 ANSWERS = {"answer": _answer, "result": _member("result"), "error": _member("error")}
 
 
-@pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
-def test_command_lines(file: Path, chainq: Program, server: Servers, golden: Callable[[Path, str], None]) -> None:
-    """Every run prints what it printed when its record was made, and ends as it ended."""
-    steps = [line for line in file.read_text().splitlines() if line.startswith(("$ ", "% ", "#"))]
-    golden(file, "".join(f"{step}\n{_done(step, chainq, server)}" for step in steps))
+class Session:
+    """What the steps of a file share: a home, servers, and the one that the steps move."""
 
+    def __init__(self, chainq: Program, server: Servers, serve: Serve) -> None:
+        self.chainq, self.server, self.serve = chainq, server, serve
+        self.moving = Moving(0)
 
-def _done(step: str, chainq: Program, server: Servers) -> str:
-    """Do a step: what it printed."""
-    if step.startswith("$"):
-        return _printed(*_run(shlex.split(step[2:]), chainq, server), chainq)
-    if step.startswith("%"):
-        action, name, *arguments = shlex.split(step[2:])
-        path = next(iter(chainq.home.glob(name)), chainq.home / name)  # `*`: the file of a partition
+    def move(self, action: str, *arguments: str) -> None:
+        """Change the chain of the server that moves, now or at each call of a method."""
+        service, first = self.moving, next(iter(arguments), "")
+        if action == "on":
+            service.hook = lambda method: self.move(*arguments[1:]) if method == first else None
+        elif action == "fork":
+            service.swap(Chain().forked(int(first)))
+        elif action == "fault":
+            service.change(service.chain, Faults(*arguments))
+        else:
+            service.tip = int(first) + service.tip * first.startswith("+")
+
+    def done(self, step: str) -> str:
+        """Do a step: what it printed."""
+        if step.startswith("$"):
+            return _printed(*self._run(shlex.split(step[2:])), self.chainq)
+        if step.startswith("%"):
+            action, *arguments = shlex.split(step[2:])
+            if action in ("tip", "fork", "fault", "on"):
+                self.move(action, *arguments)
+            else:
+                return self._change(action, *arguments)
+        return ""
+
+    def _change(self, action: str, name: str, *arguments: str) -> str:
+        """Change or print a file."""
+        home = self.chainq.home
+        path = next(iter(home.glob(name)), home / name)  # `*`: the file of a partition
         if action == "remove":
             path.unlink()
-            return ""
-        if action == "print":
-            return _marked("| ", _text(path.read_bytes()), chainq)
-        if action == "as":
-            arguments = [str(chainq.home / arguments[0])]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(DAMAGES[action](*arguments)(path.read_bytes() if path.exists() else b""))
-    return ""
+        elif action == "print":
+            return _marked("| ", _text(path.read_bytes()), self.chainq)
+        else:
+            given = [str(home / arguments[0])] if action == "as" else arguments
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(DAMAGES[action](*given)(path.read_bytes() if path.exists() else b""))
+        return ""
 
+    def _run(self, words: list[str]) -> tuple[Ran, list[list[Any]]]:
+        """Run a command line: how it ended, and the requests that servers have seen, if counted."""
+        stdin = None
+        if "<<<" in words:
+            *words, _, text = words
+            stdin = text.replace("\\n", "\n").encode() + b"\n"
+        program = words.index("chainq")
+        env = dict(word.split("=", 1) for word in words[:program])
+        columns, counted = env.pop("SCREEN", ""), env.pop("COUNT", "")
+        seen: list[list[Any]] = []
+        with ExitStack() as servers:
 
-def _run(words: list[str], chainq: Program, server: Servers) -> tuple[Ran, list[list[Any]]]:
-    """Run a command line: how it ended, and the requests that servers with one answer have seen, if counted."""
-    stdin = None
-    if "<<<" in words:
-        *words, _, text = words
-        stdin = text.replace("\\n", "\n").encode() + b"\n"
-    program = words.index("chainq")
-    env = dict(word.split("=", 1) for word in words[:program])
-    columns, counted = env.pop("SCREEN", ""), env.pop("COUNT", "")
-    seen: list[list[Any]] = []
-    with ExitStack() as servers:
-
-        def meant(word: str) -> str:
-            kind, _, rest = word.partition(" ")
-            if kind == "serve" and rest:
-                return server(*rest.split())
-            if kind not in ANSWERS or not rest:
-                return word
-            url, requests = servers.enter_context(canned(ANSWERS[kind](rest)))
-            if counted:
+            def meant(word: str) -> str:
+                kind, _, rest = word.partition(" ")
+                if word == "moving":
+                    self.moving.calls.clear()
+                    seen.append(self.moving.calls)
+                    return self.serve(self.moving)
+                if kind == "serve" and rest:
+                    return self.server(*rest.split())
+                if kind not in ANSWERS or not rest:
+                    return word
+                url, requests = servers.enter_context(canned(ANSWERS[kind](rest)))
                 seen.append(requests)
-            return url
+                return url
 
-        words = [meant(word) for word in words[program + 1 :]]
-        if columns:
-            return Ran(0, chainq.shown(*words, columns=int(columns), url=None, **env).encode(), ""), seen
-        return chainq(*words, env=env, stdin=stdin), seen
+            words = [meant(word) for word in words[program + 1 :]]
+            if columns:
+                shown = self.chainq.shown(*words, columns=int(columns), url=None, **env)
+                return Ran(0, shown.encode(), ""), []
+            return self.chainq(*words, env=env, stdin=stdin), seen if counted else []
+
+
+@pytest.mark.parametrize("file", SESSIONS, ids=lambda file: file.stem)
+def test_command_lines(
+    file: Path, chainq: Program, server: Servers, serve: Serve, golden: Callable[[Path, str], None]
+) -> None:
+    """Every run prints what it printed when its record was made, and ends as it ended."""
+    session = Session(chainq, server, serve)
+    steps = [line for line in file.read_text().splitlines() if line.startswith(("$ ", "% ", "#"))]
+    golden(file, "".join(f"{step}\n{session.done(step)}" for step in steps))
 
 
 def _printed(ran: Ran, seen: list[list[Any]], chainq: Program) -> str:
@@ -182,13 +217,25 @@ def _short(line: str) -> str:
 
 def test_wrong_servers(golden: Callable[[Path, str], None]) -> None:
     """For each kind of wrong server the share of runs that end in the truth, in belief and in an error; the calls."""
-    lines = []
+    record = ""
     for kind in [*KINDS, *NARROW, *WRONG]:
-        ends, calls = Counter[str](), 0
-        for seed in SEEDS:
-            found, outcome = attempt(seed, kind, rows=1000, lengths=(50,))
-            ends[found] += 1
-            calls += outcome.calls
-        shares = ", ".join(f"{count} {found}" for found, count in sorted(ends.items()))
-        lines.append(f"{kind}: {shares}; {calls} calls\n")
-    golden(HERE / "wrong_servers.txt", "".join(lines))
+        runs = [attempt(seed, kind, rows=1000, lengths=(50,)) for seed in SEEDS]
+        record += _shares(kind, [(end, outcome.calls) for end, outcome in runs])
+    for kind, faults in (page_model.KINDS | page_model.WRONG).items():
+        record += _shares(f"pages, {kind}", [_pages(faults, seed) for seed in SEEDS])
+    golden(HERE / "wrong_servers.txt", record)
+
+
+def _pages(faults: Callable[[Random], PageFaults], seed: int) -> tuple[str, int]:
+    """How a run over the pages of a server ended, and its calls."""
+    rng = Random(seed)  # noqa: S311  # a seed is to be repeated
+    server = PageServer(page_model.blocks(rng, 40, 60), faults(rng), seed)
+    rows, error = page_model.run(server)
+    end = "truth" if rows == server.due else "the beginning" if rows == server.due[: len(rows)] else "others"
+    return "error" if error else end, len(server.requests)
+
+
+def _shares(kind: str, runs: list[tuple[str, int]]) -> str:
+    ends = Counter(end for end, _ in runs)
+    shares = ", ".join(f"{count} {end}" for end, count in sorted(ends.items()))
+    return f"{kind}: {shares}; {sum(calls for _, calls in runs)} calls\n"

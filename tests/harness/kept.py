@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any
 
-import orjson
+import msgspec
 import typer.main
 
 from chainq.demo.chain import Chain
@@ -57,7 +57,7 @@ def _plain(results: Results) -> bool:
 
 
 def _made(block: _Block, handler: str) -> bytes:
-    return orjson.dumps(_block(block.results, handler, block.height))
+    return msgspec.json.encode(_block(block.results, handler, block.height))
 
 
 _full, _summary = lru_cache(maxsize=2048)(_made), lru_cache(maxsize=32_768)(_made)  # a full block has 100 KB
@@ -67,11 +67,11 @@ _full, _summary = lru_cache(maxsize=2048)(_made), lru_cache(maxsize=32_768)(_mad
 def _rows(block: _Block, handler: str, count: int) -> list[bytes]:
     ask = Ask(handler, block.height, block.height + 1, block.height, 0, block.results, NO_FAULTS, Memory())
     _, rows = _list(block.results, ask)
-    return list(map(orjson.dumps, rows(block.height, range(count))))
+    return list(map(msgspec.json.encode, rows(block.height, range(count))))
 
 
 def _item(height: int, row: Any, position: int = 0) -> Item:
-    return Item(height, position, row if isinstance(row, bytes) else orjson.dumps(row))
+    return Item(height, position, row if isinstance(row, bytes) else msgspec.json.encode(row))
 
 
 def _kept_block(results: Results, handler: str, height: int) -> Any:

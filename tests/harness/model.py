@@ -199,7 +199,7 @@ class Server(Book):
             raise TooHeavyError("gateway")
         handler, size = self.chain.command.replace("-", "_"), request.page_size or NO_END
         ask = Ask(handler, start, end, blocks - 1, self.calls, self, faults.lists, self.memory, page=request.page)
-        ask = ask._replace(turn=ask.page, size=size, step=size, limit=size)
+        ask = ask._replace(size=size, offset=ask.page * size, limit=size)
         try:
             found = faults.lists.rows(faults.lists.applied("request", ask, ask))
         except RpcError as error:
@@ -276,6 +276,32 @@ NARROW: dict[str, MakeFaults] = {
     "empty unless narrow": lambda rng: served(f"empty-above:{rng.choice([3, 10, 20, 40])}"),
 }
 """Of ranges that most servers answer."""
+
+
+WRONG: dict[str, MakeFaults] = {
+    "range with many rows is empty": lambda rng: served(f"range-empty:{rng.choice([100, 800])}"),
+    "hidden cap": lambda rng: served(f"result-window:{rng.choice([60, 300, 1000])}", stable=rng.random() < 0.5),
+    "hidden cap, the same page": lambda rng: served(
+        f"result-window:{rng.choice([60, 300])}", "repeat-pages", stable=rng.random() < 0.8
+    ),
+    "hidden cap, page size ignored": lambda rng: served(
+        f"result-window:{rng.choice([60, 300])}", f"ignore-page-size:{rng.choice([30, 500])}", stable=rng.random() < 0.8
+    ),
+    "heights as text": lambda _: served("text-order"),
+    "heights as text, row cap": lambda rng: served("text-order", f"row-cap:{rng.choice([60, 300])}", "offset-by-asked"),
+    "no long row": lambda _: served("long-row-hides:400"),
+    "first block": lambda _: served("first-block"),
+    "first block, short pages": lambda rng: served("first-block", "short-pages", stable=rng.random() < 0.5),
+    "short pages": lambda _: served("short-pages"),
+    "gaps in full pages": lambda rng: served(f"page-gaps:{rng.choice([3, 100])}"),
+    "one height higher": lambda _: served("shift-up"),
+    "page 0 skipped": lambda _: served("page-0-skipped"),
+    "late pages": lambda _: served("late-pages"),
+    "shards": lambda rng: served(f"shards:{rng.choice([2, 8])}"),
+    "few rows of a height": lambda rng: served(f"height-cap:{rng.choice([2, 20])}"),
+    "ownership behind": lambda _: served("ownership-behind:5"),
+}
+"""Wrong in one plain way, in good faith (`chainq serve --fault`, and hidden caps)."""
 
 
 def combined(rng: random.Random, *names: str) -> Faults:

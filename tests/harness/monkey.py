@@ -10,16 +10,15 @@ from random import Random
 from typing import Any
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.demo.faults import FAULTS
+from chainq.demo import faults as named
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, Grade, Key, RowsRequest
 from chainq.planning.kernel import Kinds, Named, Order, Proved, by_height, by_order, by_witness, compare, demote
 from chainq.rows.sorting import Page, Sorter, name_reader
 from harness.attempts import numbered
-from harness.model import KINDS, NARROW, Faults, Server, served
+from harness.model import KINDS, NARROW, WRONG, Faults, Server, served
 from harness.strategies import BYTES, Drawn
-from harness.wrong import WRONG, wrong
 
 COMMANDS = ("records", "records", "transitions", "blocks")
 SERVERS = KINDS | NARROW | WRONG | {"each transaction once": lambda _: served("distinct")}
@@ -48,8 +47,8 @@ def small(faults: Faults, rng: Random) -> Faults:
     for text in faults.lists.texts:
         name, _, _ = text.partition(":")
         number = rng.choice(BYTES if name.startswith(("long", "byte")) else [1, 2, 3, 8, 20])
-        lists.append(f"{name}:{number}" if FAULTS[name].argument == "N" else text)
-    return replace(faults, **values, lists=wrong(*lists), stable=faults.stable or rng.random() < 0.3)
+        lists.append(f"{name}:{number}" if named.FAULTS[name].argument == "N" else text)
+    return replace(faults, **values, lists=named.Faults(*lists), stable=faults.stable or rng.random() < 0.3)
 
 
 class Monkey:

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, NamedTuple, NoReturn
 from unittest.mock import patch
@@ -21,8 +20,7 @@ from harness import inside
 from harness.inside import LONGEST as LONGEST
 
 ROOT = Path(__file__).parents[2]  # of the project
-# The dialect that the sample servers speak and the program is told: the suite is run in both.
-DIALECT = os.environ.get("CHAINQ_TEST_DIALECT", "chain")
+DIALECT = "chain"  # that the sample servers speak and the program is told
 OUTSIDE = ("PYTHON", "_CHAINQ")
 """Begin the names of variables that are for a process of its own: Python reads them, or a shell asks what may follow.
 """
@@ -168,7 +166,7 @@ class Servers:
     def own(self, *switches: str) -> Iterator[str]:
         """The URL of a server of the caller's own."""
         made: list[Service] = []
-        with patch.object(http_server, "serve", lambda service, *_args: made.append(service)):
+        with patch("chainq.cli.serve._serve", lambda _given, started: made.append(started.service)):
             ran = self._program("serve", "--port", "0", "--dialect", DIALECT, *switches)
         assert ran.code == 0, ran.err
         with serving(made[0]) as url:
@@ -213,28 +211,15 @@ def serving(service: Service, *released: threading.Event) -> Iterator[str]:
     url = f"http://127.0.0.1:{server.port}/"
     IN_PROCESS[url] = lambda: Inside(service)
     vars(service).pop("_answer", None)
-    with running(server):
-        try:
-            yield url
-        finally:
-            del IN_PROCESS[url]
-            vars(service)["_answer"] = _gone  # to calls that waited: nobody reads what they would compute
-            for event in released:
-                event.set()
-
-
-def _gone(*_: object) -> NoReturn:
-    raise ConnectionError
-
-
-@contextmanager
-def running(server: ThreadingHTTPServer | http_server.DemoServer) -> Iterator[None]:
-    """Serve in a thread until the end of the block. Nothing is polled: a hundred servers would take a core."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": None}, daemon=True)
-    thread.start()
+    thread.start()  # nothing is polled: a hundred servers would take a core
     try:
-        yield
+        yield url
     finally:
+        del IN_PROCESS[url]
+        vars(service)["_answer"] = _gone  # to calls that waited: nobody reads what they would compute
+        for event in released:
+            event.set()
         stopping = threading.Thread(target=server.shutdown)
         stopping.start()
         while stopping.is_alive():
@@ -242,3 +227,7 @@ def running(server: ThreadingHTTPServer | http_server.DemoServer) -> Iterator[No
             stopping.join(0.05)
         thread.join(LONGEST)
         server.server_close()
+
+
+def _gone(*_: object) -> NoReturn:
+    raise ConnectionError

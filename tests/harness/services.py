@@ -4,7 +4,8 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http import HTTPStatus
+from socket import socket
 from typing import Any, NamedTuple
 
 from chainq.demo.chain import DEFAULT_TIP, Chain
@@ -12,8 +13,9 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.registry import Reply
 from chainq.demo.results import Results
 from chainq.demo.service import Service
-from harness.program import DIALECT, LONGEST, running
+from harness.program import DIALECT, LONGEST
 from harness.program import serving as serving
+from harness.sockets import answering, server
 from harness.truth import Truth
 
 Serve = Callable[..., str]
@@ -35,40 +37,20 @@ def result(value: str) -> Callable[[Any], Canned]:
     return lambda request: Canned(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":{value}}}'.encode())
 
 
-class Quiet(ThreadingHTTPServer):
-    """A server that says nothing of a client that has gone: its words would be among those of the run."""
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing."""
-
-
 @contextmanager
 def canned(answer: Callable[[Any], Canned]) -> Iterator[tuple[str, list[Any]]]:
     """A server that answers each request with what `answer` makes of it: its URL, and the requests it has seen."""
     seen: list[Any] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def serve(peer: socket, request: bytes) -> None:
+        seen.append(json.loads(request.partition(b"\r\n\r\n")[2]))
+        reply = answer(seen[-1])
+        headers = (("Content-Type", reply.type), *reply.headers)
+        lines = (f"{name}: {value}" for name, value in headers)
+        answering(reply.body, *lines, status=f"{reply.status} {HTTPStatus(reply.status).phrase}")(peer, request)
 
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            seen.append(request)
-            reply = answer(request)
-            self.send_response(reply.status)
-            self.send_header("Content-Type", reply.type)
-            self.send_header("Content-Length", str(len(reply.body)))
-            for name, value in reply.headers:
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(reply.body)
-
-        def log_message(self, *_args: Any, **_kwargs: Any) -> None:
-            """Says nothing."""
-
-    server = Quiet(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    with running(server):
-        yield f"http://127.0.0.1:{server.server_address[1]}/", seen
+    with server(serve) as (url, _):
+        yield url, seen
 
 
 class Call(NamedTuple):
@@ -86,34 +68,23 @@ def heights_of(call: Call) -> Iterator[int]:
     return iter(range(int(start), int(end)) if start is not None and end is not None else ())
 
 
-class _Witness(Service):
-    def __init__(self, tip: int, faults: Faults) -> None:
-        super().__init__(Chain(tip=tip), faults, DIALECT)
-        self.calls: list[Call] = []
-
-    def respond(self, body: bytes) -> Reply:
-        request = json.loads(body)
-        self.calls.append(Call(request["method"], request.get("params") or {}))
-        return super().respond(body)
-
-
-@contextmanager
-def witnessed(tip: int = DEFAULT_TIP, faults: Faults = NO_FAULTS) -> Iterator[tuple[str, list[Call]]]:
-    """The sample service on a socket: its URL, and the calls that it has seen."""
-    service = _Witness(tip, faults)
-    with serving(service) as url:
-        yield url, service.calls
-
-
 class Moving(Service):
-    """The sample service, its tip and its chain in the hands of the test; `hook` is called as each call arrives."""
+    """The sample service, its tip and its chain in the hands of the test; it writes its calls down.
 
-    def __init__(self, tip: int, chain: Chain | None = None, faults: Faults = NO_FAULTS) -> None:
-        super().__init__(chain or Chain(), faults, tip=lambda: self.tip)
+    `hook` is called as each call arrives. `instead` may give the response to a call, and `mend` another result.
+    """
+
+    def __init__(
+        self, tip: int, chain: Chain | None = None, faults: Faults = NO_FAULTS, dialect: str = DIALECT
+    ) -> None:
+        super().__init__(chain or Chain(), faults, dialect, tip=lambda: self.tip)
         self.tip = tip
-        self.calls: list[str] = []
+        self.requests: list[Call] = []
+        self.calls: list[str] = []  # their methods
         self.refused: list[str] = []  # of these calls, those that got HTTP 429
         self.hook: Callable[[str], None] = lambda _: None
+        self.instead: Callable[[bytes], Reply | None] = lambda _: None
+        self.mend: Callable[[str, Any], Any] | None = None
 
     def swap(self, chain: Chain) -> None:
         """Answer for another chain from now on."""
@@ -126,48 +97,51 @@ class Moving(Service):
 
     def respond(self, body: bytes) -> Reply:
         """As the service does, with the call written down first."""
-        method = json.loads(body)["method"] if body else ""  # a killed run may send half a request
+        request: dict[str, Any] = json.loads(body) if body else {"method": ""}  # a killed run may send half a request
+        method = request["method"]
+        self.requests.append(Call(method, request.get("params") or {}))
         self.calls.append(method)
         self.hook(method)
-        reply = super().respond(body)
+        reply = self.instead(body) or super().respond(body)
         if reply.status == 429:
             self.refused.append(method)
+        content = json.loads(reply.body) if self.mend and reply.status == 200 else {}
+        if self.mend and "result" in content:
+            content["result"] = self.mend(method, content["result"])
+            reply = reply._replace(body=json.dumps(content, separators=(",", ":")).encode())
         return reply
 
 
-def lacking(request: bytes) -> Reply | None:
-    """The answer of a server without full blocks, which cannot prove its last rows; None to other calls."""
-    call = json.loads(request)
-    if call["method"] not in FULL_BLOCKS:
-        return None
-    error = {"code": -32601, "message": "Method not found"}
-    return Reply(200, "application/json", json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": error}).encode())
+@contextmanager
+def witnessed(tip: int = DEFAULT_TIP, faults: Faults = NO_FAULTS) -> Iterator[tuple[str, list[Call]]]:
+    """The sample service on a socket: its URL, and the calls that it has seen."""
+    service = Moving(tip, Chain(tip=tip), faults)
+    with serving(service) as url:
+        yield url, service.requests
 
 
-class Gaining(Moving):
-    """A service whose records and single blocks have a field that nobody knows."""
+def error(code: object, message: str, status: int = 200) -> Callable[[bytes], Reply]:
+    """Responds to each call with a JSON-RPC error."""
 
-    def respond(self, body: bytes) -> Reply:
-        reply = super().respond(body)
-        gains = json.loads(body)["method"].startswith(("records", "block"))
-        content = json.loads(reply.body) if gains else {}
-        for row in content.get("result", ()):
-            row["gained"] = {"x": 1}
-        return reply._replace(body=json.dumps(content).encode()) if content else reply
+    def respond(body: bytes) -> Reply:
+        content = {"jsonrpc": "2.0", "id": json.loads(body)["id"], "error": {"code": code, "message": message}}
+        return Reply(status, "application/json", json.dumps(content).encode())
+
+    return respond
 
 
-class Blockless(Service):
-    """A service without full blocks."""
-
-    def respond(self, body: bytes) -> Reply:
-        return lacking(body) or super().respond(body)
+def gains(method: str, result: Any) -> Any:
+    """The rows of records and single blocks with a field that nobody knows."""
+    return [{**row, "gained": {"x": 1}} for row in result] if method.startswith(("records", "block")) else result
 
 
-class BlocklessMoving(Moving):
-    """The same, its tip in the hands of the test."""
+class Blockless(Moving):
+    """A service without full blocks, which cannot prove its last rows."""
 
-    def respond(self, body: bytes) -> Reply:
-        return lacking(body) or super().respond(body)
+    def __init__(self, chain: Chain, faults: Faults = NO_FAULTS) -> None:
+        super().__init__(chain.tip, chain, faults)
+        lacking = error(-32601, "Method not found")
+        self.instead = lambda body: lacking(body) if json.loads(body)["method"] in FULL_BLOCKS else None
 
 
 def held(service: "Moving", when: Callable[[str], bool]) -> tuple[threading.Event, threading.Event]:

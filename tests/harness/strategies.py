@@ -27,30 +27,19 @@ Block = tuple[int, ...]
 
 @dataclass
 class Drawn(Chain):
-    """A chain of drawn blocks. Other methods tell of the same blocks by `told`.
+    """A chain of drawn blocks.
 
     Each row of a block is one transition, which takes a public input and makes a record; two transitions make up a
     transaction. So a block has as many records, ownership rows, transitions, and transactions of the one address there
     is, two by two the same. `coming`: the blocks that `grow` adds, first to last; blocks without rows after them.
     """
 
-    blocks: list[tuple[bytes, Block]] = field(default_factory=list)  # each with its side of a fork
     coming: list[Block] = field(default_factory=list)
 
     def grow(self, fork: bytes = b"", parent: bytes = b"") -> None:
         """Add a block."""
-        height = len(self.rows)
-        del self.blocks[height:]  # those that a reorg has removed from `rows`
-        self.blocks.append((fork, self.coming.pop(0) if self.coming else ()))
-        self.rows.append(rows_of(self.command, height, fork, parent, self.blocks[height][1]))
-
-    def told(self, command: str) -> "Drawn":
-        """The chain as it is, as another method tells of it: one of COMMANDS, `blocks` or `full-blocks`."""
-        other = Drawn(self.rng, command, 0.0, bursts=False, blocks=list(self.blocks))
-        parents = [b"", *(fork for fork, _ in self.blocks)]
-        for height, (fork, block) in enumerate(self.blocks):
-            other.rows.append(rows_of(command, height, fork, parents[height], block))
-        return other
+        block = self.coming.pop(0) if self.coming else ()
+        self.rows.append(rows_of(self.command, len(self.rows), fork, parent, block))
 
 
 def rows_of(command: str, height: int, fork: bytes, parent: bytes, block: Block) -> list[bytes]:
@@ -59,12 +48,6 @@ def rows_of(command: str, height: int, fork: bytes, parent: bytes, block: Block)
     hashes = {"block_hash": f"b{side}{height}", "previous_hash": f"b{parent.decode()}{height - 1}"}
     if command == "blocks":
         return [orjson.dumps({**hashes, "height": str(height)})]
-    if command == "full-blocks":
-        return [
-            orjson.dumps(
-                {**hashes, "header": {"metadata": {"height": height}}, "transactions": _full(side, height, block)}
-            )
-        ]
     rows = []
     for number, pad in enumerate(block):
         transition, transaction = f"t{side}{height}.{number}", f"x{side}{height}.{number // 2}"
@@ -82,33 +65,6 @@ def rows_of(command: str, height: int, fork: bytes, parent: bytes, block: Block)
             row["pad"] = "x" * pad
         rows.append(orjson.dumps(row))
     return rows
-
-
-def _full(side: str, height: int, block: Block) -> list[dict[str, Any]]:
-    """The transactions of a full block."""
-    transitions = [
-        {
-            "id": f"t{side}{height}.{number}",
-            "program": "a.aleo",
-            "function": "f",
-            "inputs": [{"type": "public"}],
-            "outputs": [*[{"type": "future"}] * (number % 2), {"type": "record"}],
-        }
-        for number in range(len(block))
-    ]
-    return [
-        {
-            "status": "accepted",
-            "type": "execute",
-            "index": index,
-            "transaction": {
-                "type": "execute",
-                "id": f"x{side}{height}.{index}",
-                "execution": {"transitions": transitions[2 * index : 2 * index + 2]},
-            },
-        }
-        for index in range((len(block) + 1) // 2)
-    ]
 
 
 def blocks(most_heights: int = 12, most_rows: int = 6) -> st.SearchStrategy[list[Block]]:

@@ -216,10 +216,10 @@ def test_the_backend_of_httpx_is_where_this_code_expects_it() -> None:
         assert hasattr(backend, "connect_tcp"), proxy
 
 
-def test_a_handshake_has_until_the_deadline(silent: str) -> None:
+def test_a_handshake_has_until_the_deadline() -> None:
     """A server that accepts the connection and then sends nothing is no connection."""
-    with fails("ConnectTimeout"):
-        exchange(silent.replace("http://", "https://"), seconds=0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent, fails("ConnectTimeout"):
+        exchange(f"https://127.0.0.1:{silent.getsockname()[1]}/", seconds=0.05)
 
 
 def test_a_response_over_tls_has_until_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
