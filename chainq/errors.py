@@ -217,7 +217,11 @@ class ReorgError(IncompleteError):
     exit_code = ExitCode.REORG
 
 
-class BehindError(IncompleteError):
+class ProofError(IncompleteError):
+    """Responses contradict each other, or do not prove rows. The message names no method."""
+
+
+class BehindError(ProofError):
     """The service has a block, but not all of its rows. `height`: of that block."""
 
     def __init__(self, message: str, hint: str = "", height: int = 0) -> None:  # all have defaults, for pickle

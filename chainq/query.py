@@ -3,9 +3,9 @@
 Tuples and not dataclasses: every run loads this module, and a dataclass takes several times as long to make.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Raw
 
@@ -36,7 +36,8 @@ class Query(NamedTuple):
     None for what suits the method. `verify`: check that every height is present and linked to the one before.
     `check`: whether arguments are checked against the catalogue and the dialect. `where`: which rows are printed, all
     for None; `limit` counts these. `hash_workers`: processes that recompute the hashes of blocks, 0 for no check of
-    hashes. `located`: rows of a range begin with their height, which they lack.
+    hashes. `located`: rows of a range begin with their height, which they lack. `pick`: picks rows of a range and may
+    add to them, None for all as they are sent; `limit` counts those that it picks.
     """
 
     method: Method
@@ -53,6 +54,7 @@ class Query(NamedTuple):
     where: "Where | None" = None
     hash_workers: int = 0
     located: bool = False
+    pick: "Callable[[Any, Query, HeightRange], Iterator[Batch]] | None" = None  # of a service, which is a layer above
 
     @property
     def single(self) -> bool:

@@ -59,8 +59,8 @@ MOST_TRANSITIONS = 64  # of one transaction that call one function; the ledger a
 FIRST_BACKOFF = 0.6  # seconds before the first retry, at most; twice as long before each further one
 MAX_BACKOFF = 30.0  # seconds before any retry
 FAILED_IN_A_ROW = 3  # requests without a response in time, until the narrowest one shows whether the server hangs
-# Seconds after the first refusal of a method (HTTP 429), the second, …; the last counts for all others.
-REFUSED = (1.0, 2.0, 4.0, 8.0, 10.0)
+REFUSED = 1.0  # seconds after the first refusal of a method (HTTP 429); the next waits are twice as long each time
+LONGEST_REFUSED = 10.0  # seconds after a refusal, at most, if the service asks for no longer wait
 SPACING = 0.5  # seconds between calls of a method in the time after a refusal; another run that waits gets in
 # Seconds before each retry of a connection to a server that has not responded yet. One that refuses may be starting; an
 # unknown host gets the first retry only. A wrong URL is reported after the sum of these.

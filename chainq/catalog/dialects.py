@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from chainq.catalog.methods import Method, Role, Shape
+from chainq.catalog.methods import Method, Role
 
 Value = int | str
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -78,10 +78,7 @@ DIALECTS = {
 
 def is_shared(method: Method) -> bool:
     """Return whether a method is called alike in every dialect, so that the server's need not be known."""
-    first, *others = DIALECTS.values()
-    by_block = method.shape is Shape.ROWS and method.param(Role.HEIGHT) is not None
-    return all(
-        other.wire(method) == first.wire(method)
-        and (not by_block or other.transactions_by_row_id == first.transactions_by_row_id)
-        for other in others
+    return not any(
+        method.name in dialect.wires or (method.listed and dialect.transactions_by_row_id)
+        for dialect in DIALECTS.values()
     )

@@ -105,11 +105,6 @@ def height_of(schema: Schema) -> str | None:
     return schema.height or next((column.path for column in schema.columns if column.path == "height"), None)
 
 
-def is_charted(schema: Schema) -> bool:
-    """Return whether rows have heights and a result can have several, so that a format can show them over height."""
-    return height_of(schema) is not None and schema.shape is not Shape.ROW
-
-
 START = Param("start", "number", Role.START, "start of range, included")
 END = Param("end", "number", Role.END, "end of range, excluded")
 PAGE = Param("page", "number", Role.PAGE, "page number, from 0")

@@ -55,16 +55,12 @@ def known_column(name: str, columns: Iterable[Column]) -> Column | None:
     known = {column.path: column for column in columns}
     array, brackets, _ = name.partition("[]")
     if brackets and array in known and "array" in known[array].type:
-        leaves = _leaves(SHAPES.get(array, [UNTYPED]), array)
-        return Column(name, "unknown") if any(_meet(name, *leaf) for leaf in leaves) else None
+        for path, shape in _leaves(SHAPES.get(array, [UNTYPED]), array):
+            inside = shape == UNTYPED and name.startswith((f"{path}.", f"{path}["))  # whose members are not known
+            if inside or f"{path}.".startswith((f"{name}.", f"{name}[")):
+                return Column(name, "unknown")
+        return None
     return known.get(name)
-
-
-def _meet(name: str, path: str, shape: Shape) -> bool:
-    """Return whether a path leads to a leaf, or into one whose members are not known."""
-    return f"{path}.".startswith((f"{name}.", f"{name}[")) or (
-        shape == UNTYPED and name.startswith((f"{path}.", f"{path}["))
-    )
 
 
 def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:

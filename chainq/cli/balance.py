@@ -7,18 +7,15 @@ from functools import partial
 import msgspec
 from msgspec import Raw
 
-from chainq.catalog.methods import BY_COMMAND
 from chainq.catalog.owned import BALANCE, BALANCE_COLUMNS
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
-from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
+from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, refuse_whole_chain, warn_readable
 from chainq.errors import ChainqError, OutputError, Shortfall, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_range, parse_start
-from chainq.heights.range import HeightRange
-from chainq.planning.chunking import refuse_whole
 from chainq.process.pool import cores
 from chainq.process.signals import Interrupted, signals_deferred
 from chainq.resume.checkpoint import Checkpoint, Content, Position
@@ -27,7 +24,7 @@ from chainq.text.humanize import utc
 from chainq.text.sanitize import mask_url, printable
 from chainq.wallet.balance import Bookkeeper, check_heights
 from chainq.wallet.book import Book, Mark, Total
-from chainq.wallet.records import MISTYPED
+from chainq.wallet.records import none_of
 from chainq.wallet.shown import Amount
 
 
@@ -46,7 +43,8 @@ class BookCheckpoint(Checkpoint):
     def record(self) -> None:
         """Record the book as it is. Raises OutputError."""
         with signals_deferred():
-            self.save([Position(self.content.book.next, rows=len(self.content.book.entries))], "", ())
+            self.content.positions = [Position(self.content.book.next, rows=len(self.content.book.entries))]
+            self.save()
 
 
 def run(given: BalanceCommand) -> None:
@@ -65,9 +63,8 @@ def run(given: BalanceCommand) -> None:
         options = connect.service_options(given)
         service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
-        if bounds == Bounds() and given.checkpoint is None and not service.is_export:
-            methods = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
-            refuse_whole("a balance", methods, HeightRange(0, service.blocks.tip_height() + 1))
+        if bounds == Bounds() and given.checkpoint is None:
+            refuse_whole_chain("a balance", service)
         start = bounds.start or 0
         query = {"command": "balance", "owner": recorded_owner(addresses, given.checkpoint), "start": start}
         query["url"] = mask_url(service.url)
@@ -140,10 +137,8 @@ def _write(book: Book, start: int, addresses: Sequence[str], settings: OutputSet
         writer = settings.begin(reporter, sink, counted=False, columns=columns)
         writer.write([_row(book.as_of, addresses[one.owner], one, table=table) for one in totals])
         writer.close()
-    owners = {total.owner for total in totals}
-    for number, address in enumerate(addresses):
-        if number not in owners:
-            reporter.note(f"no records of {address}{'' if owners else f'; {MISTYPED}'}")
+    if none := none_of(addresses, {total.owner for total in totals}):
+        reporter.note(none)
     if start:
         reporter.warn(Shortfall(f"records before block {start} are not counted"))
     if table or not totals:

@@ -86,9 +86,9 @@ def build(
 
 def _method_command(method: Method) -> "Command":
     def call(given: MethodOptions) -> None:
-        from chainq.cli import run
+        from chainq.cli import query, report, run
 
-        run.run(method, given)
+        run.run(query.read_query(method, given), given, report.Reporter(given))
 
     text = f"{method.purpose[0].upper()}{method.purpose[1:]}. Method: {method.name}.\n\nLimits: {method.limits}."
     if method.ranged:

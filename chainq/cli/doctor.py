@@ -16,8 +16,8 @@ from chainq.cli.output import as_json
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profiles
-from chainq.doctor.diagnosis import Diagnosis, diagnose
-from chainq.doctor.prober import WORKS, Check, Prober
+from chainq.doctor.diagnosis import WORKS, Check, Diagnosis, diagnose
+from chainq.doctor.prober import Prober
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
@@ -59,7 +59,7 @@ def _json(diagnosis: Diagnosis) -> str:
         "url": diagnosis.url,
         "dialect": diagnosis.dialect,
         "checks": [
-            {"check": check.name, "finding": check.finding, "meaning": check.meaning, "ok": check.ok}
+            {"check": check.name, "finding": check.finding, "meaning": check.meaning, "ok": check.fault is None}
             for check in diagnosis.checks
         ],
     }
@@ -71,7 +71,7 @@ def _table(diagnosis: Diagnosis) -> str:
     lines = []
     for check in _folded(diagnosis.checks):
         meaning = "" if check.meaning == str(check.fault) else check.meaning  # stderr says it at the end
-        lines.append(("" if check.ok else "!", check.name, check.finding, meaning))
+        lines.append(("!" if check.fault else "", check.name, check.finding, meaning))
     room = terminal_width()
     drawn = [*wrap(head, room), "", *aligned(lines, room, 24 if room >= WIDE else 14)]
     return "".join(f"{line}\n" for line in drawn)

@@ -11,10 +11,8 @@ from typing import Any
 import msgspec
 
 from chainq.catalog.identifiers import STORES
-from chainq.catalog.methods import Column, Kind, Schema
 from chainq.catalog.tables import DERIVED
 from chainq.cli import connect, output
-from chainq.cli.options import OutputOptions
 from chainq.cli.query import read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
@@ -24,14 +22,12 @@ from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_count
 from chainq.heights.range import HeightSet, chain_end
-from chainq.lake.export import Export, ExportPlan, ExportQuery
+from chainq.lake.export import Export, ExportPlan, ExportQuery, Listener
 from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
-from chainq.lake.worker import Advance, Done, Job
-from chainq.lake.workers import Crew, DaskCrew, Listener, LocalCrew
+from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Hear, Job, LocalCrew
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
-from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted, in_bytes
 from chainq.transport.base import Report, ServiceOptions
 
@@ -39,16 +35,6 @@ _RANGE = re.compile(r"[0-9:\u2212]|latest")
 """How a range begins, and no command does."""
 _MODULES = {"parquet": "pyarrow", "export": "obstore", "dask": "distributed", "delta": "deltalake", "hashes": "aleo"}
 """By extra, the module that it adds to that of `parquet`."""
-_LISTED = Schema(
-    command="export",
-    columns=(
-        Column("command", "string", "table"),
-        Column("start", "number", "first height", Kind.HEIGHT),
-        Column("end", "number", "height after the last one", Kind.HEIGHT),
-        Column("reason", "string", "why it is written"),
-    ),
-)
-"""The rows of `--dry-run` in the form that formats take."""
 
 
 def run(given: ExportCommand) -> None:
@@ -90,12 +76,12 @@ def run(given: ExportCommand) -> None:
             )
 
 
-def _crew(given: ExportCommand, job: Job, tasks: int, listener: Listener) -> Crew:
+def _crew(given: ExportCommand, job: Job, tasks: int, hear: Hear) -> Crew:
     """Return the workers of the options; a run without tasks starts no cluster. Raises UsageError."""
     workers = given.workers or cores()
     if given.engine == "dask" and tasks:
-        return DaskCrew(given.scheduler, workers, job, tasks, listener)
-    return LocalCrew(workers, job, tasks, listener)
+        return DaskCrew(given.scheduler, workers, job, tasks, hear)
+    return LocalCrew(workers, job, tasks, hear)
 
 
 def _query(given: ExportCommand) -> ExportQuery:
@@ -134,16 +120,12 @@ def _check_installed(given: ExportCommand) -> None:
 
 
 def _list(export: Export, reporter: Reporter) -> None:
-    """Print the partitions to write, as a table on a terminal, and how many they are."""
-    settings = output.settings(_LISTED, OutputOptions())
+    """Print the partitions to write, and how many they are."""
     plan = export.plan()
     todo = plan.todo if plan else []
-    found = [{"command": command, "start": start, "end": end, "reason": why} for (command, start, end), why, _ in todo]
-    with open_sink(None) as sink:
-        writer = settings.begin(reporter, sink, counted=False, selected=True)  # the sum counts
-        writer.write([msgspec.Raw(msgspec.json.encode(one)) for one in found])
-        writer.close()
-    reporter.note(f"{counted(len(found), 'partition')} to write, {len(plan.kept) if plan else 0:,} complete")
+    rows = [{"command": name, "start": start, "end": end, "reason": why} for (name, start, end), why, _ in todo]
+    output.write(msgspec.json.Encoder().encode_lines(rows).decode())
+    reporter.note(f"{counted(len(todo), 'partition')} to write, {len(plan.kept) if plan else 0:,} complete")
 
 
 class Progress(Listener):
@@ -154,7 +136,6 @@ class Progress(Listener):
 
     def __init__(self, reporter: Reporter, query: ExportQuery) -> None:
         self._reporter, self._query = reporter, query
-        self.warn, self.trace, self.call = reporter.warn, reporter.trace, reporter.call  # type: ignore[method-assign]
         self._lock = Lock()  # of those below
         self.own_calls = self._partitions = self._written = 0
         self._underway: dict[tuple[object, ...], Advance] = {}
@@ -178,7 +159,18 @@ class Progress(Listener):
         reads = heights_of(len({task.spec.command for task in plan.tasks}))
         self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
 
-    def advanced(self, advance: Advance) -> None:
+    def hear(self, worker: object, event: Event) -> None:
+        """Show a request, a warning or a step, and count what is written."""
+        if isinstance(event, Advance):
+            self._advanced(event)
+        elif isinstance(event, Report):
+            self._reporter.call(event)
+        elif event.warning:
+            self._reporter.warn_once(event.text, event.text)
+        else:
+            self._reporter.trace(f"worker {worker}: {event.text}")
+
+    def _advanced(self, advance: Advance) -> None:
         """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
         with self._lock:
             before = self._underway.get(advance.spec, Advance(advance.spec))
@@ -189,7 +181,7 @@ class Progress(Listener):
     def wrote(self, done: Done) -> None:
         """Count a partition."""
         self._written += len(done.files)
-        self.advanced(Advance(done.spec, len(done.spec.heights), done.rows))
+        self._advanced(Advance(done.spec, len(done.spec.heights), done.rows))
         del self._underway[done.spec]
         rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
         self._reporter.trace(f"{done.spec!s}: {rows}, {in_bytes(done.size)}, {calls}")

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.methods import Column, Schema, height_of, is_charted
+from chainq.catalog.methods import Column, Schema, Shape, height_of
 from chainq.cli.report import Reporter
 from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
@@ -117,7 +117,7 @@ def _refusal(
         return "cannot be used with --checkpoint or --follow, which append rows"
     if (given.follow or (appended and terminal)) and not can.endless:
         return "needs a finished range and cannot be used with --follow or --checkpoint"
-    if can.needs_heights and not is_charted(schema):
+    if can.needs_heights and (height_of(schema) is None or schema.shape is Shape.ROW):
         return f"needs several rows with heights, and {schema.command} has none here"
     if given.no_header and name not in _WITH_HEADER:
         return "has no header: --no-header needs csv or tsv"

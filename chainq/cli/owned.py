@@ -6,15 +6,19 @@ from functools import partial
 from chainq.catalog.methods import BY_COMMAND, Column, Schema
 from chainq.catalog.owned import COMMAND, PLAINTEXT_JSON, needed, owned_schema
 from chainq.cli import output
-from chainq.cli import run as run_command
 from chainq.cli.query import read_query
 from chainq.cli.report import Reporter
+from chainq.cli.run import Picked
+from chainq.cli.run import run as run_command
 from chainq.cli.tool_options import OwnedOptions
-from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, warn_readable
+from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, refuse_whole_chain, warn_readable
 from chainq.errors import UsageError
+from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds
 from chainq.process.pool import cores
 from chainq.text.sanitize import printable
-from chainq.wallet.owned import OwnedService, Wallet, Wanted, heights_in_words
+from chainq.wallet.owned import Wallet, Wanted, heights_in_words
+from chainq.wallet.records import none_of
 from chainq.wallet.shown import Style, totals
 
 _OWNERSHIP = BY_COMMAND["ownership"]
@@ -36,22 +40,29 @@ def run(given: OwnedOptions) -> None:
         shown = [column for column in every if column.brief]
         given.columns = [column.path for column in sorted(shown, key=lambda column: column.brief)]
     wanted = _wanted(given, format_name)
-    read_query(_OWNERSHIP, given)  # so that nobody types a key for arguments that are wrong
+    query = read_query(_OWNERSHIP, given)  # first, so that nobody types a key for arguments that are wrong
     prepare(COMMAND)
     found = read_keys(files, given)
-    identity = {"owner": recorded_owner([key.address for key in found], given.checkpoint)}
+    addresses = [key.address for key in found]
+    identity = {"owner": recorded_owner(addresses, given.checkpoint)}
     first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     reporter = Reporter(given)
     warn_readable(output.file_of(given), reporter.warn)
     if like_table and len(found) == 1:
         given.columns = [path for path in given.columns or () if path != "owner"]
     schema = _schema(wanted, given, several=len(found) > 1)
-    with Wallet(found, wanted, given.workers or cores(), reporter) as wallet:
+
+    def check(service: Service) -> None:
+        service.need(*wanted.commands)
+        if wanted.unspent and query.bounds == Bounds():  # the newest blocks alone would pass for what a key owns
+            refuse_whole_chain("what is unspent", service)
+
+    with Wallet(found, wanted, given.workers or cores(), reporter.warn, reporter) as wallet:
         whole = given.limit is None and not given.follow and given.checkpoint is None
-        sums = partial(_totals, wallet, wanted) if whole else tuple
-        run_command.run(_OWNERSHIP, given, partial(OwnedService, wallet), identity, reporter, sums, schema)
-        if first and (none := wallet.none_owned):
-            reporter.note(none + ("" if given.checkpoint is None else "; later runs read new blocks"))
+        picked = Picked(schema, check, identity, partial(_totals, wallet, wanted) if whole else tuple)
+        run_command(query._replace(pick=wallet.owned), given, reporter, picked)
+        if first and wallet.read and (none := none_of(addresses, wallet.owners)):
+            reporter.note(f"{heights_in_words(wallet.read)}: {none}")
         wallet.check()
 
 

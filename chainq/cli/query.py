@@ -25,7 +25,7 @@ from chainq.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions, RangeOptions
-    from chainq.resume.settings import ResumeSettings
+    from chainq.resume.rounds import ResumeSettings
     from chainq.rows.where import Where
 
 _RANGE = re.compile(r"-?[0-9_.:KkMm\u2212][0-9_.:KkMm\u2212-]*|latest")
@@ -95,7 +95,7 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
         raise UsageError("--checkpoint cannot be combined with latest")
     if given.checkpoint is None and not given.follow:
         return None
-    from chainq.resume.settings import ResumeSettings
+    from chainq.resume.rounds import ResumeSettings
 
     lag = SETTLE if given.lag is None else given.lag
     interval = INTERVAL if given.interval is None else given.interval

@@ -9,14 +9,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog.dialects import Dialect, Value, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role, Schema, Shape
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
-from chainq.cli.query import check_page_size, lookups, read_query, resume_settings
+from chainq.cli.query import check_page_size, lookups, resume_settings
 from chainq.cli.report import Reporter
 from chainq.defaults import DEFAULT_LAST
 from chainq.errors import ChainqError, NotFoundError, Shortfall, UsageError
@@ -38,41 +37,41 @@ from chainq.transport.jsonrpc import encode
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions
-    from chainq.resume.settings import ResumeSettings
+    from chainq.resume.rounds import ResumeSettings
 
 BEGINNING = 40  # rows that a table waits for, so that one header is above all of them
 BEGINNING_READ = 2000  # rows that are read at most for those that a table holds back: a filter may leave few
 
 
-def run(
-    method: Method,
-    given: "MethodOptions",
-    make: Callable[..., Service] = Service,
-    identity: Mapping[str, object] = MappingProxyType({}),
-    reporter: Reporter | None = None,
-    totals: Callable[[], Sequence[str]] = tuple,
-    schema: Schema | None = None,
-) -> None:
-    """Run the command of one method, as its options say.
+class Picked(NamedTuple):
+    """What a command has whose rows are picked from those of a method (`Query.pick`).
 
-    `make`: what makes the service; `identity`: what a checkpoint tells queries apart by, beside the options;
-    `reporter`: what prints to stderr, if the caller has it; `totals`: returns lines for the end of a table; `schema`:
-    the rows as they are printed, if these are not as the method sends them.
-    Raises ChainqError, PipeClosed or Interrupted.
+    `schema`: the rows as they are printed; `check`: called with the service before any request; `identity`: what a
+    checkpoint tells queries apart by, beside the options; `totals`: returns lines for the end of a table.
     """
-    query = read_query(method, given)
-    resume = resume_settings(query, given)
+
+    schema: Schema
+    check: Callable[[Service], None]
+    identity: Mapping[str, object]
+    totals: Callable[[], Sequence[str]]
+
+
+def run(query: Query, given: "MethodOptions", reporter: Reporter, picked: Picked | None = None) -> None:
+    """Run the command of one method, as its options say. Raises ChainqError, PipeClosed or Interrupted."""
+    method, resume = query.method, resume_settings(query, given)
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
-    settings = output.settings(schema or method, given, appended=appended, totals=totals)
+    schema, totals = (picked.schema, picked.totals) if picked else (method, tuple)
+    settings = output.settings(schema, given, appended=appended, totals=totals)
     query = query._replace(located=any(column.computed for column in settings.spec.columns))
-    reporter = reporter or Reporter(given)
     given.lake = given.lake if method.stored else None  # nor is the profile's read
     options = connect.service_options(given)
     with ExitStack() as stack:
-        service = stack.enter_context(connect.open_service(options, reporter, make))
+        service = stack.enter_context(connect.open_service(options, reporter))
+        if picked is not None:
+            picked.check(service)
         if method.page_size_max is not None:
             check_page_size(query, service.dialect.known(method) or PUBLISHED)
-        identity = {**_identity(service, query, settings), **identity}
+        identity = {**_identity(service, query, settings), **(picked.identity if picked else {})}
         if given.dry_run:
             _print_requests(service, query, resume, identity)
             return
@@ -250,8 +249,6 @@ def _print_requests(
         from chainq.resume import follow
 
         query = follow.first_round(query, resume, identity)
-    if query.bounds is not None:
-        query = query._replace(bounds=service.bounded(query.bounds))
     dialect = service.dialect.known(query.method) or PUBLISHED
     by_key = query.lookups is not None or query.by_height
     calls = _lookup_calls(service, query, dialect) if by_key else _range_calls(service, query)

@@ -3,8 +3,9 @@
 import errno
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
+from socketserver import TCPServer
 
 from chainq.catalog.identifiers import is_loopback
 from chainq.cli.tool_options import ServeOptions
@@ -16,16 +17,33 @@ from chainq.text.sanitize import excerpt, printable
 
 
 def run(given: ServeOptions) -> None:
-    """Serve the sample chain until a signal ends it; its URL is the one line on standard output. Raises UsageError."""
+    """Serve the sample chain or a data set until a signal ends it; its URL is the one line on standard output.
+
+    Raises UsageError, also for an address that cannot be had.
+    """
     if "help" in (given.fault or ()):
         from chainq.cli.tools import list_faults
 
         list_faults()
         return
-    if given.lake is not None:
-        _serve_lake(given, given.lake)
-        return
-    from chainq.demo.http_server import serve
+    try:
+        with _sample(given) if given.lake is None else _stored(given, given.lake) as server:
+            _serve(given, server)
+    except OSError as error:
+        hint = "--port 0 takes any free port" if error.errno == errno.EADDRINUSE else ""
+        raise UsageError(f"cannot listen on {given.host}:{given.port}: {error.strerror}", hint) from None
+
+
+def _serve(given: ServeOptions, server: TCPServer) -> None:
+    shown = f"[{given.host}]" if ":" in given.host else given.host
+    with open_sink(None) as sink:
+        sink.write(f"http://{shown}:{server.server_address[1]}/\n".encode())
+    server.serve_forever(poll_interval=0.1)
+
+
+def _sample(given: ServeOptions) -> TCPServer:
+    """Return the server of the sample chain. Raises UsageError, OSError."""
+    from chainq.demo.http_server import DemoServer
     from chainq.demo.service import Service
 
     given.exclude("sealed", "tip", "now")
@@ -36,38 +54,17 @@ def run(given: ServeOptions) -> None:
         faults = Faults(*given.fault or ())
     except ValueError as error:
         raise UsageError(f"invalid --fault: {error}") from None
-
     chain, tip = _chain(given)
     service = Service(chain, faults, given.dialect, given.shuffle, tip=tip)
-    with _listening(given) as ready:
-        serve(service, given.host, given.port, ready, _log if given.verbose else None)
+    return DemoServer(service, given.host, given.port, _log if given.verbose else None)
 
 
-def _serve_lake(given: ServeOptions, destination: str) -> None:
-    """Serve a data set until a signal ends it. Raises UsageError."""
+def _stored(given: ServeOptions, destination: str) -> TCPServer:
+    """Return the server of a data set. Raises UsageError, OSError."""
     from chainq.lake.service import Server, StoredService
 
     given.exclude("lake", *ServeOptions.__annotations__.keys() - {"lake", "host", "port", "verbose"})
-    service = StoredService(destination)
-    with _listening(given) as ready, Server(service, given.host, given.port, verbose=given.verbose) as server:
-        ready(server.server_address[1])
-        server.serve_forever()
-
-
-@contextmanager
-def _listening(given: ServeOptions) -> Iterator[Callable[[int], None]]:
-    """Yield what prints the URL, once the port is known. Raises UsageError for an address that cannot be had."""
-
-    def ready(port: int) -> None:
-        shown = f"[{given.host}]" if ":" in given.host else given.host
-        with open_sink(None) as sink:
-            sink.write(f"http://{shown}:{port}/\n".encode())
-
-    try:
-        yield ready
-    except OSError as error:
-        hint = "--port 0 takes any free port" if error.errno == errno.EADDRINUSE else ""
-        raise UsageError(f"cannot listen on {given.host}:{given.port}: {error.strerror}", hint) from None
+    return Server(StoredService(destination), given.host, given.port, verbose=given.verbose)
 
 
 def _chain(given: ServeOptions) -> tuple[Chain, Callable[[], int]]:

@@ -128,16 +128,11 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
     contents = find(store)
     if contents is None:
         return
-    start, first = contents.data_set.start, contents.data_set.tables  # those of one export, which end together
-    last = max((entries[-1].spec.end for table, entries in contents.tables.items() if table in first), default=start)
-    whole = contents.span or HeightRange(start, start)
     tip = max((entry.tip for entries in contents.tables.values() for entry in entries), default=None)
     for command in (one for one in dict.fromkeys([*CHAIN, *COMMANDS]) if one in contents.known):
         entries = contents.tables.get(command, [])
-        heights = contents.heights(command) if entries else whole
-        heights = HeightRange(heights.start, max(heights.end, last if command in first else 0))
-        missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), heights))
-        end = missing[0][0] if missing else heights.end
+        missing = tuple(gap.edges for gap in gaps((entry.spec for entry in entries), contents.heights))
+        end = missing[0][0] if missing else contents.heights.end
         success = max((entry.modified for entry in entries), default=None)
         yield Status(
             store.label,
@@ -172,10 +167,10 @@ def _fault(status: Status, limit: float | None) -> str:
     """Return which heights a status lacks, or why it is not one of success within `limit` seconds if there is one;
     empty for neither."""
     if status.missing:
-        from chainq.lake.data_set import export_command
+        from chainq.lake.data_set import writing
 
         heights = HeightRange(status.missing[0][0], status.missing[-1][1])
-        return f"{status.gaps}; {export_command([status.command], heights, status.target)} writes them"
+        return f"{status.gaps}; {writing([status.command], heights, status.target)}"
     if limit is None:
         return ""
     if status.age is None:

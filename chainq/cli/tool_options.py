@@ -133,8 +133,8 @@ class ExportCommand(
     full_blocks, transactions, calls, inputs, outputs, finalize and ratifications. `chainq show` also reads records
     and transitions. See docs/tables.md.
 
-    Run it again to resume, also without COMMAND: partitions that are complete are skipped, the last one is replaced
-    as the chain grows, and so are those that a reorg touched.
+    Run it again to resume: partitions that are complete are skipped, and those that a reorg touched are replaced.
+    Without RANGE it goes on to the tip, without COMMAND with every table that DEST has.
 
     Examples:
         chainq export chain --to chain 10K:11K --partition 1K
@@ -172,10 +172,10 @@ class DoctorCommand(options.ReportOptions, options.ServiceFlags, command="doctor
 class StatusCommand(options.ReportOptions, command="status"):
     """Show how far a checkpoint or an export has come.
 
-    Also how their last runs ended. Reads files only and sends no request, so it suits monitoring.
+    Of a checkpoint, also how its last run ended. Reads files only and sends no request, so it suits monitoring.
 
     Examples:
-        chainq blocks --start -5 --checkpoint blocks.ckpt -o blocks.jsonl
+        chainq blocks --start -100 --checkpoint blocks.ckpt -o blocks.jsonl
         chainq status blocks.ckpt --max-age 15m
     """
 

@@ -120,7 +120,8 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     bounds = read_bounds(given, given.range, whole=False)
     service = opened.enter_context(connect.open_service(connect.service_options(given), reporter))
     service.need(*BLOCKS)
-    commands = [one for one in COMMANDS if one in {*BLOCKS, *names} and (given.commands or not service.lacks(one))]
+    has = service.export.has if service.export else COMMANDS.__contains__  # a served one only says so in errors
+    commands = [one for one in COMMANDS if one in {*BLOCKS, *names} and (given.commands or has(one))]
     witness = _witness(given, service.url, reporter, opened)
     heights = service.height_range(bounds, to_tip=True)
     if not len(heights):
@@ -178,7 +179,7 @@ def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashe
     drawn = None if given.sample is None else _drawn(both, given.sample)
     if drawn is not None:
         opens.append(f"all but these {len(drawn)} heights (--full)")
-    second = ServiceRows(service, both, files.spans(), sample=drawn, listed=drawn, derived=files.derived())
+    second = ServiceRows(service, both, files.spans(), sample=drawn, listed=drawn, derived=files.derived)
     whose = "" if drawn is None else f" at {counted(len(drawn), 'random height')}"
     return Plan(files.heights, files.windows(), f"with the service{whose}", opens, second, hint=hint)
 

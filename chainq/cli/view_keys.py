@@ -9,10 +9,14 @@ from shlex import quote
 
 import msgspec
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.query import is_range
 from chainq.cli.tool_options import KeyOptions
 from chainq.errors import UsageError
+from chainq.fetching.service import Service
 from chainq.hashes import sdk
+from chainq.heights.range import HeightRange
+from chainq.planning.chunking import refuse_whole
 from chainq.text.sanitize import quoted
 from chainq.wallet import keys
 
@@ -50,6 +54,13 @@ def warn_readable(file: Path | None, warn: Callable[[str], None]) -> None:
     """Warn of a file that exists and that other users can read: rows go there, and its mode stays."""
     if file is not None and file.is_file() and file.stat().st_mode & 0o044:
         warn(f"other users can read {quoted(str(file))}; chmod 600 {quote(str(file))}")
+
+
+def refuse_whole_chain(what: str, service: Service) -> None:
+    """Raise UsageError with the calls that `what` would take for the whole chain, of an export for none."""
+    if service.export is None:
+        methods = BY_COMMAND["ownership"], BY_COMMAND["full-blocks"]
+        refuse_whole(what, methods, HeightRange(0, service.blocks.tip_height() + 1))
 
 
 def recorded_owner(addresses: Sequence[str], checkpoint: Path | None) -> str:

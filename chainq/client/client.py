@@ -1,7 +1,7 @@
 """`Client`: one service for Python code; `chainq.client` describes what its methods share."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Unpack, overload
 
 import msgspec
@@ -89,7 +89,7 @@ class Client(Closing):
         complete = completed(options)
         if not complete.url:
             raise UsageError("no service URL", "pass url=, set CHAINQ_URL or a profile, or try Client('demo:')")
-        self._unowned: set[str] = set()  # addresses that were said to own nothing
+        self._told = {""}  # which addresses own nothing
         self._typed, self._shown = typed, Shown(drawn=progress)
         self._service = Service(complete, report=self._shown.called)
         if complete.cert:  # is read before the first request
@@ -113,12 +113,10 @@ class Client(Closing):
         with self._shown.bar(len(reading.heights) if reading.query.bounds else None) as bar:
             yield from self._taken(reading, bar, whole=whole)
 
-    def _taken(
-        self, reading: Reading, bar: Progress, source: Iterator[Batch] | None = None, *, whole: bool = False
-    ) -> Iterator[Batch]:
+    def _taken(self, reading: Reading, bar: Progress, *, whole: bool = False) -> Iterator[Batch]:
         """Yield the batches of a reading; log what there is to say at their end."""
         of_heights = reading.query.by_height and reading.query.bounds is not None
-        for batch in reading.batches(source, whole=whole):
+        for batch in reading.batches(whole=whole):
             reading.took(batch)
             yield with_height(batch) if of_heights else batch
             bar.wrote(len(batch.heights or ()), batch.shown)
@@ -139,10 +137,12 @@ class Client(Closing):
         with while_open():
             return height if isinstance(height, int) else self._service.blocks.latest_height(known=False)
 
-    def _warn_unowned(self, text: str, addresses: Sequence[str]) -> None:
-        """Log a warning about addresses that own nothing: once, as programs may read new blocks every minute."""
-        if not self._unowned.issuperset(addresses):
-            self._unowned.update(addresses)
+    def _warn_unowned(self, addresses: Sequence[str], owners: Collection[int]) -> None:
+        """Log which addresses own nothing: once, as programs may read new blocks every minute."""
+        from chainq.wallet.records import none_of
+
+        if (text := none_of(addresses, owners)) not in self._told:
+            self._told.add(text)
             self._shown.warn(text)
 
     def close(self) -> None:
@@ -368,17 +368,17 @@ class Client(Closing):
         query = arguments.range_query("owned", start, end, options, command="ownership")
         block = arguments.parsed(parse_height, as_of)
         wanted = Wanted(records or decrypt, decrypt, spent, unspent, block, Style.PYTHON)
-        with while_open():
-            self._service.need(*wanted.commands)
+        self._service.need(*wanted.commands)
         reading = self._reading(query)
 
         def batches() -> Iterator[Batch]:
-            with self._shown.bar(len(reading.heights)) as bar, Wallet(view_keys, wanted, count, bar) as wallet:
-                service = self._service
-                owned = wallet.owned(service, query, reading.heights, self._shown.warn, service.fetch_range)
-                yield from self._taken(reading, bar, owned)
-                if unowned := wallet.none_owned:
-                    self._warn_unowned(unowned, wallet.unowned)
+            with (
+                self._shown.bar(len(reading.heights)) as bar,
+                Wallet(view_keys, wanted, count, self._shown.warn, bar) as wallet,
+            ):
+                reading.query = query._replace(pick=wallet.owned)
+                yield from self._taken(reading, bar)
+                self._warn_unowned([key.address for key in view_keys], wallet.owners)
                 wallet.check()
 
         schema = owned_schema(records=wanted.records, plaintext=decrypt, spends=wanted.spends)
@@ -400,7 +400,6 @@ class Client(Closing):
         """
         from chainq.wallet.balance import Bookkeeper, check_heights
         from chainq.wallet.book import Book
-        from chainq.wallet.records import MISTYPED
 
         view_keys, count = arguments.keys_and_workers(view_key, workers)
         view_keys.sort(key=lambda key: key.address)
@@ -421,8 +420,7 @@ class Client(Closing):
             TokenBalance(view_keys[one.owner].address, one.program, one.token or None, *one[3:])
             for one in book.totals()
         ]
-        for address in sorted({key.address for key in view_keys} - {total.owner for total in totals}):
-            self._warn_unowned(f"no records of {address}{'' if totals else f'; {MISTYPED}'}", [address])
+        self._warn_unowned([key.address for key in view_keys], {one.owner for one in book.totals()})
         return Balance(mark.height, mark.hash, to_datetime(mark.time) if self._typed else mark.time, totals)
 
     def transitions(

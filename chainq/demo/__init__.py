@@ -17,7 +17,7 @@ results.py      Results: the honest rows of a call
 registry.py     Ask: a call on its way through a server; Faults: those of one server, and what it remembers
 faults.py       FAULTS: what can go wrong, by name and stage
 service.py      the methods of each dialect; Service: the JSON-RPC envelope and errors; DemoTransport: without a socket
-http_server.py  serve: the service behind HTTP/1.1
+http_server.py  DemoServer: the service behind HTTP/1.1
 ```
 Importing this package imports nothing else, because start-up time counts for every command.
 """

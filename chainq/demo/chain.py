@@ -7,13 +7,14 @@ of each height; `bodies.py` makes full transactions and full blocks; `results.py
 from collections.abc import Iterable
 from copy import copy
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from chainq.demo import ids, planted
 from chainq.demo.ids import WORD, mix
 from chainq.demo.layout import ADDRESSES, Layout, Slot, TransactionPlan
 from chainq.demo.pattern import sample_layout, source
 
+_T = TypeVar("_T")
 Row = dict[str, Any]
 """One row of a result, keys in the order of docs/reference.md. Integers are exact, also those above 64 bits."""
 
@@ -106,19 +107,15 @@ class Chain:
         """The addresses on the chain. Number 0 is a busy one; number 1 occurs twice in some transactions."""
         return [ids.ADDRESS.text(mix(number, key_of(self.seed, _OWNER))) for number in range(ADDRESSES)]
 
-    @cached_property
-    def address_numbers(self) -> dict[str, int]:
-        """Address -> its index in `addresses`."""
-        return {address: number for number, address in enumerate(self.addresses)}
-
     def word(self, height: int, purpose: int, number: int | None = None) -> int:
         """Return a word (64 bits) for values of a block that have no method of their own, or of `number`; `purpose` (a
         small number) makes them differ."""
         return mix(height if number is None else number, self._key(height, _OTHER) + purpose & WORD)
 
-    def sealed(self, row: Row) -> Row:
-        """Return a row, a full transaction or a full block, unchanged here; a sealed chain replaces its texts."""
-        return row
+    def sealed(self, value: _T) -> _T:
+        """Return a text, a row, a full transaction or a full block, unchanged here; a sealed chain replaces its
+        texts."""
+        return value
 
     # --- blocks
 
@@ -141,7 +138,7 @@ class Chain:
 
     def block_hash(self, height: int) -> str:
         """Return the hash of a block; for -1, the previous hash of block 0."""
-        return ids.BLOCK.text(mix(height, self._key(height, _BLOCK)) if height >= 0 else 0)
+        return self.sealed(ids.BLOCK.text(mix(height, self._key(height, _BLOCK)) if height >= 0 else 0))
 
     def state_root(self, height: int) -> str:
         """Return the state root that block `height` names as the previous one."""
@@ -167,7 +164,7 @@ class Chain:
     def block(self, height: int) -> Row:
         """Return a block summary (docs/reference.md). In `bare_era` it lacks two fields and has one other."""
         word = self.word(height, 2)
-        row = {
+        row: Row = {
             "id": self.block_row(height),
             "height": str(height),
             "block_hash": self.block_hash(height),
@@ -192,7 +189,7 @@ class Chain:
         if height in self.bare_era:
             del row["subdag_root"], row["cumulative_proof_target"]
             row["total_supply_in_microcredits"] = str(1_500_000_000_000_000 - height * 25_000)
-        return row
+        return self.sealed(row)
 
     # --- transactions
 

@@ -57,9 +57,8 @@ _ACTIONS = {
     "altered": "Return one {} row of a block with another value in a field.",
     "misplaced": "Return one {} row of a block among those of the next block.",
 }
-KINDS = [f"{action}-{row}" for row in ALTERED for action in _ACTIONS]
-KINDS.remove("misplaced-ownership")  # its rows name no block
-KINDS.remove("misplaced-block")
+_IMPOSSIBLE = ("misplaced-ownership", "misplaced-block")  # ownership rows name no block
+KINDS = [kind for row in ALTERED for kind in (f"{action}-{row}" for action in _ACTIONS) if kind not in _IMPOSSIBLE]
 KINDS += ["link", "time", "round", "checksum", "count"]
 """Every kind of plant, in the order that decides which row a seed hits."""
 
@@ -151,14 +150,8 @@ def count(rows: Items, height: int, ask: Ask) -> Items:
     return [hit._replace(row=gap) if item is hit else item for item in rows]
 
 
-POOL_EMPTY = "Knex: Timeout acquiring a connection. The pool is probably full."
-"""The message of a deployed server that has no connection left. It comes after 31 s there, at once here."""
-
 TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
 """The message of a deployed server whose database gives up (docs/protocol.md, "Envelope and errors")."""
-
-DATABASE_DOWN = 'select * from "block" order by "height" - terminating connection due to administrator command'
-"""The message of a deployed server whose database restarts."""
 
 STALE_BLOCKS = 10
 """How far behind a stale tip is."""
@@ -169,7 +162,8 @@ STALE_BLOCKS = 10
 @fault("body", "N")
 def database_down(answer: Answer, calls: int, ask: Ask) -> Answer:
     """JSON-RPC error 57P01 for the first N calls."""
-    down = orjson.dumps({"code": "57P01", "message": DATABASE_DOWN})
+    text = 'select * from "block" order by "height" - terminating connection due to administrator command'
+    down = orjson.dumps({"code": "57P01", "message": text})
     return answer._replace(key="error", value=down) if ask.number < calls else answer
 
 
@@ -299,7 +293,7 @@ def empty_rate(ask: Ask, share: float) -> Ask:
 @fault("request", "N", of=LISTS)
 def ignore_page_size(ask: Ask, rows: int) -> Ask:
     """Ignore the page size: pages have N rows."""
-    return ask._replace(size=rows, step=rows, limit=rows if ask.limit else 0)
+    return ask._replace(size=rows, offset=ask.page * rows, limit=rows if ask.limit else 0)
 
 
 @fault("request", "N", of=LISTS)
@@ -307,13 +301,13 @@ def row_cap(ask: Ask, rows: int) -> Ask:
     """Silently cap responses at N rows."""
     double = "cap-varies" in ask.faults and ask.hit(0.5, 4)
     given = min(ask.size, rows * (1 + double))
-    return ask._replace(step=given, limit=min(ask.limit, given))
+    return ask._replace(offset=ask.page * given, limit=min(ask.limit, given))
 
 
 @fault("request", of=LISTS)
 def offset_by_asked(ask: Ask, _: int) -> Ask:
     """Page n starts at n times the size asked, although row-cap gives fewer rows."""
-    return ask._replace(step=ask.size)
+    return ask._replace(offset=ask.page * ask.size)
 
 
 @fault("request", of=LISTS)
@@ -325,7 +319,7 @@ def no_pages(ask: Ask, _: int) -> Ask:
 @fault("request", of=LISTS)
 def repeat_pages(ask: Ask, _: int) -> Ask:
     """Ignore the page number."""
-    return ask._replace(turn=0)
+    return ask._replace(offset=0)
 
 
 @fault("request", "N", of=LISTS)
@@ -337,13 +331,13 @@ def result_window(ask: Ask, rows: int) -> Ask:
 @fault("request", of=LISTS)
 def page_0_skipped(ask: Ask, _: int) -> Ask:
     """Page 0 has the rows of page 1."""
-    return ask if ask.page else ask._replace(turn=1)
+    return ask if ask.page else ask._replace(offset=ask.limit)
 
 
 @fault("request", of=LISTS)
 def late_pages(ask: Ask, _: int) -> Ask:
     """Every page but page 0 begins one row late."""
-    return ask._replace(late=1) if ask.page else ask
+    return ask._replace(offset=ask.offset + 1) if ask.page else ask
 
 
 # --- the rows of a range, before they are divided into pages
@@ -419,7 +413,8 @@ def heavy_block(rows: Items, most: int, ask: Ask) -> Items:
     """Error 0 for a page of a function's transactions that has more than 2 rows of a block with more than N."""
     sizes = Counter(item.height for item in rows)
     if sum(sizes[item.height] > most for item in ask.cut(rows)) > 2:
-        raise registry.RpcError(0, POOL_EMPTY)
+        # The message of a deployed server that has no connection left. It comes after 31 s there, at once here.
+        raise registry.RpcError(0, "Knex: Timeout acquiring a connection. The pool is probably full.")
     return rows
 
 
@@ -430,7 +425,7 @@ def heavy_block(rows: Items, most: int, ask: Ask) -> Items:
 def shards(_: Items, count: int, ask: Ask) -> Items:
     """Heights are on N shards, each of which gives its part of the page size."""
     rows = ask.book.rows(ask.whole())
-    part = ask._replace(turn=0, late=ask.offset // count, limit=min(ask.limit, max(1, ask.limit // count)))
+    part = ask._replace(offset=ask.offset // count, limit=min(ask.limit, max(1, ask.limit // count)))
     given = [item for shard in range(count) for item in part.cut([row for row in rows if row.height % count == shard])]
     return sorted(given, key=lambda item: item.height)
 

@@ -1,4 +1,4 @@
-"""serve: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods.
+"""DemoServer: the sample service behind HTTP/1.1 on a socket of this machine. Nothing here knows the methods.
 
 It uses only the standard library and is meant for examples, tests and measurements, not for the open network.
 """
@@ -12,7 +12,6 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
-from chainq.demo.registry import Reply, page
 from chainq.demo.service import Service
 
 Log = Callable[[int, bytes], None]
@@ -58,13 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
             reply = reply._replace(body=packed, headers={**reply.headers, "Content-Encoding": "gzip"})
         if self.server.log:
             self.server.log(reply.status, body)
-        self._send(reply, close=reply.cut)
-
-    def do_GET(self) -> None:
-        self._send(page(404, "Cannot GET /"), close=True)  # closed, because an unread body may follow
-
-    def _send(self, reply: Reply, *, close: bool) -> None:
-        self.close_connection = self.close_connection or close
+        self.close_connection = self.close_connection or reply.cut
         self.send_response_only(reply.status)
         headers = {"Content-Type": reply.content_type, "Content-Length": str(len(reply.body)), **reply.headers}
         headers |= {"Date": self.date_time_string(), "Connection": "close" if self.close_connection else "keep-alive"}
@@ -75,17 +68,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_args: Any, **_kwargs: Any) -> None:
         """Write nothing: stderr belongs to the program that runs the server."""
-
-
-def serve(service: Service, host: str, port: int, ready: Callable[[int], None], log: Log | None = None) -> None:
-    """Serve until SIGINT (KeyboardInterrupt), then close and return quietly.
-
-    The caller handles other signals. `port` 0 takes a free one; `ready` is called once with the port, when the server
-    accepts requests; `log` as in DemoServer. Raises OSError if the address is unavailable.
-    """
-    with DemoServer(service, host, port, log) as server:
-        try:
-            ready(server.port)
-            server.serve_forever(poll_interval=0.1)
-        except KeyboardInterrupt:
-            return

@@ -10,7 +10,7 @@ alone, because finding a row number would need a sum over all earlier blocks.
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
 
@@ -73,11 +73,9 @@ class BlockPlan:
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """The records of the block, in the order of their row ids."""
-        slots: list[Slot] = []
-        for index, plan in enumerate(self.transactions):
-            for call, made in enumerate(plan.transitions):
-                slots += [Slot(index, call, output, made.function) for output in made.function.records]
-        return tuple(slots)
+        return tuple(
+            Slot(index, call, output, function) for index, call, function in self.calls() for output in function.records
+        )
 
     @cached_property
     def ranks(self) -> dict[tuple[int, int, int], int]:
@@ -111,13 +109,8 @@ class Tally:
         self._starts = [stretch.start for stretch in stretches]
         self._sums: list[list[int]] = []  # for each stretch: the count before each height of a period; the total
         self._bases = [0]  # the count before each stretch
-        known: dict[int, list[int]] = {}
         for stretch, following in zip(stretches, [*stretches[1:], None], strict=True):
-            sums = known.get(id(stretch.pattern))
-            if sums is None:
-                sums = known[id(stretch.pattern)] = [0]
-                for plan in stretch.pattern:
-                    sums.append(sums[-1] + count(plan))
+            sums = [0, *accumulate(map(count, stretch.pattern))]
             self._sums.append(sums)
             if following:
                 cycles, rest = divmod(following.start - stretch.start, len(stretch.pattern))

@@ -11,17 +11,13 @@ from chainq.demo.ids import mix
 from chainq.demo.layout import BlockPlan, Call, Function, Layout, Stretch, TransactionPlan
 
 
-def _functions(program: str, *lines: str) -> dict[str, Function]:
-    made = {}
-    for line in lines:
-        name, inputs, outputs = (part.split() for part in line.split("|"))
-        made[name[0]] = Function(program, name[0], tuple(inputs), tuple(outputs))
-    return made
+def _function(program: str, line: str) -> Function:
+    name, inputs, outputs = (part.split() for part in line.split("|"))
+    return Function(program, name[0], tuple(inputs), tuple(outputs))
 
 
-PROGRAMS: dict[str, dict[str, Function]] = {
-    "credits.aleo": _functions(
-        "credits.aleo",
+_LINES = {
+    "credits.aleo": (
         "mint | address u64 | record",
         "transfer_public | address u64 | future",
         "transfer_private | record private private | record record",
@@ -32,28 +28,29 @@ PROGRAMS: dict[str, dict[str, Function]] = {
         "fee_public | u64 u64 field | future",
         "fee_private | record u64 u64 field | record",
     ),
-    "token_registry.aleo": _functions(
-        "token_registry.aleo",
+    "token_registry.aleo": (
         "mint_public | field address u128 u32 | future",
         "transfer_public | field address u128 | future",
         "transfer_from_public | field address address u128 | future",
         "transfer_private | record private u128 | record record",
         "transfer_public_to_private | field private u128 | record future",
     ),
-    "wrapped_credits.aleo": _functions(
-        "wrapped_credits.aleo",
+    "wrapped_credits.aleo": (
         "deposit_credits_private | external_record u64 | external_record record future",
         "withdraw_credits_private | record u64 | external_record record future",
     ),
-    "hello_hello.aleo": _functions("hello_hello.aleo", "hello | u32 private | private"),
-    "tile_gallery.aleo": _functions(
-        "tile_gallery.aleo", "claim | field private | record", "show | address field | future"
-    ),
-    "wide_library.aleo": _functions("wide_library.aleo", "run | u64 field | private"),
+    "hello_hello.aleo": ("hello | u32 private | private",),
+    "tile_gallery.aleo": ("claim | field private | record", "show | address field | future"),
+    "wide_library.aleo": ("run | u64 field | private",),
+}
+"""Of each program the functions: name, kinds of inputs, kinds of outputs."""
+PROGRAMS = {
+    program: {made.name: made for made in (_function(program, line) for line in lines)}
+    for program, lines in _LINES.items()
 }
 """Program ID -> function name -> Function."""
 
-_LONG = {"wide_library.aleo": 100_000}
+_LONG = {"wide_library.aleo": 100_000}  # characters
 _TYPES = {"private": "u64.private", "future": "future"}
 _TYPES |= {kind: f"note.{kind}" for kind in ("record", "external_record")}
 

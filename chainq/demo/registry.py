@@ -26,7 +26,6 @@ NO_END = 1 << 40
 Value = int | float
 Change = Callable[..., Any]
 _Change = TypeVar("_Change", bound=Change)
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class RpcError(Exception):
@@ -60,9 +59,9 @@ class Ask(NamedTuple):
     """One call, as far as faults have changed it.
 
     `handler`: the list or method, as in service.Method. `start`, `end`: its heights. `args`: its other arguments, by
-    the names of service.Method. `page`: the number of the page that it asks for; `turn`: of the page that it gets.
-    `size`: the rows that it asks for; `step`: from one page to the next; `limit`: the most that it gets. `late`: rows
-    that are skipped before them. `tip`: the tip height. `number`: the number of the call.
+    the names of service.Method. `page`, `size`: the page that it asks for, and how many rows. `offset`, `limit`: the
+    number of the first row that it gets, and how many it gets at most. `tip`: the tip height. `number`: the number of
+    the call.
     """
 
     handler: str
@@ -73,27 +72,20 @@ class Ask(NamedTuple):
     book: Book
     faults: "Faults"
     memory: "Memory"
-    args: Mapping[str, Any] = _EMPTY
+    args: Mapping[str, Any] = MappingProxyType({})
     page: int = 0
-    turn: int = 0
     size: int = NO_END
-    step: int = 0
+    offset: int = 0
     limit: int = NO_END
-    late: int = 0
 
     @property
     def heights(self) -> range:
         """The heights of the range that exist."""
         return range(self.start, min(self.end, self.tip + 1))
 
-    @property
-    def offset(self) -> int:
-        """The number of the first row within the range."""
-        return self.turn * self.step + self.late
-
     def whole(self) -> "Ask":
         """Return the same range without pages."""
-        return self._replace(turn=0, late=0, limit=NO_END)
+        return self._replace(offset=0, limit=NO_END)
 
     def hit(self, share: float, kind: int, number: int | None = None) -> bool:
         """Return whether a fault hits this share of calls or rows; `kind` sets the faults of one server apart."""
@@ -255,9 +247,8 @@ class Faults:
 class Memory:
     """What a server remembers from call to call; threads share it under `lock`."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Takes the clock of the rate limit, in seconds."""
-        self.clock, self.lock = clock, Lock()
+    def __init__(self) -> None:
+        self.clock, self.lock = time.monotonic, Lock()  # the clock is that of the rate limit
         self.tips: list[tuple[int, int]] = []  # heights that were the tip, each with the first call that saw it
         self.windows: dict[str, tuple[float, int]] = {}  # method -> start of its window, calls in it
 

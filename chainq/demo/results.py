@@ -9,11 +9,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TypeVar
 
-import orjson
+import msgspec
 
 from chainq.demo import bodies
 from chainq.demo.chain import Chain, Row
-from chainq.demo.ids import WORD, mix, scattered
+from chainq.demo.ids import mix, scattered
 from chainq.demo.layout import Tally, calls_of, occurrences
 from chainq.demo.registry import Ask, Book, Item
 
@@ -47,25 +47,19 @@ class Results(Book):
 
     @staticmethod
     def _item(height: int, row: Row, position: int = 0) -> Item:
-        return Item(height, position, orjson.dumps(row))
+        return Item(height, position, msgspec.json.encode(row))
 
     def _block(self, handler: str, height: int) -> Row:
-        if handler != "full_blocks":
-            return self._chain.block(height)
-        row = bodies.block(self._chain, height)
-        metadata = row["header"]["metadata"]
-        if metadata["cumulative_weight"] > WORD:  # orjson refuses such a number, but accepts its raw digits
-            metadata["cumulative_weight"] = orjson.Fragment(str(metadata["cumulative_weight"]))
-        return row
+        return bodies.block(self._chain, height) if handler == "full_blocks" else self._chain.block(height)
 
     def _of_address(self, ask: Ask) -> list[Item]:
         """Return references to the transactions with an address in a public input: one row per input."""
         chain = self._chain
-        address = chain.address_numbers.get(ask.args["address"])
-        if address is None:
+        if ask.args["address"] not in chain.addresses:
             return []
         found: list[tuple[int, int]] = []
-        inputs = occurrences(chain.layout, address, ask.heights.start, ask.heights.stop)
+        number = chain.addresses.index(ask.args["address"])
+        inputs = occurrences(chain.layout, number, ask.heights.start, ask.heights.stop)
         for height, group in groupby(inputs, itemgetter(0)):
             found += self._disorder(list(group), height, ask.number)
         return [
@@ -89,8 +83,7 @@ class Results(Book):
     def _calls(self, function: str, height: int, positions: Sequence[int]) -> list[Row]:
         """Return the transactions of a block that call a function: one row per call, so a transaction can repeat."""
         calls = calls_of(self._chain.layout.plan(height), function)
-        made = {index: bodies.transaction(self._chain, height, index) for index in {calls[at][0] for at in positions}}
-        return [made[calls[position][0]] for position in positions]
+        return [bodies.transaction(self._chain, height, calls[position][0]) for position in positions]
 
     def _slice(self, tally: Tally, rows: _Rows, ask: Ask) -> list[Item]:
         if not ask.heights:

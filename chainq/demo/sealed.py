@@ -47,16 +47,6 @@ class SealedChain(Chain):
         """Return a word as in `Chain`, but never the same for two heights and purposes, whose texts differ."""
         return super().word(height, purpose << 32, number)
 
-    def block_hash(self, height: int) -> str:
-        """Return the hash of a block."""
-        made = super().block_hash(height)
-        return self._true.get(made, made)
-
-    def block(self, height: int) -> Row:
-        """Return a block summary."""
-        found: Row = self.sealed(super().block(height))
-        return found
-
     def find_transaction(self, transaction_id: str) -> tuple[int, int] | None:
         """Return height and index of a transaction; None if the chain does not have it."""
         return super().find_transaction(self._made.get(transaction_id, transaction_id))
@@ -101,7 +91,7 @@ class SealedChain(Chain):
         self._true[transaction["id"]] = id_text("at", number)
 
     def _seal_transition(self, transition: Row, network: int) -> None:
-        function = formulas.function_id(transition["program"], transition["function"], network, sized=network != 3)
+        function = formulas.function_id(transition["program"], transition["function"], network)
         for at, part in enumerate(chained(transition["inputs"], transition["outputs"])):
             if part["type"] == "private":
                 data = ids.element(int.from_bytes(part["value"][-8:].encode())).to_bytes(32, "little")

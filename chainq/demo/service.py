@@ -104,13 +104,11 @@ class Service:
         shuffle: bool = True,
         *,
         tip: Callable[[], int] | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Takes the chain, its faults, the dialect (a key of DIALECTS; KeyError otherwise), and whether rows are
         unordered as on deployed servers. `tip` returns the tip height at each call, for a growing chain; the default is
-        `chain.tip`. `clock` (seconds) is read for the rate limit only."""
-        self._methods = DIALECTS[dialect]
-        self._shuffle, self._clock = shuffle, clock
+        `chain.tip`."""
+        self._methods, self._shuffle = DIALECTS[dialect], shuffle
         self._tip = tip or (lambda: self.chain.tip)
         self._numbers = count()
         self.change(chain, faults)
@@ -119,7 +117,7 @@ class Service:
         """Answer for this chain with these faults from now on."""
         again = faults.get("stored-again", None)
         self.chain = chain if again is None else chain.stored_again(again)
-        self.faults, self._memory = faults, Memory(self._clock)
+        self.faults, self._memory = faults, Memory()
         self._book = Results(self.chain, self._shuffle)
 
     def respond(self, body: bytes) -> Reply:
@@ -168,7 +166,7 @@ class Service:
         ask = Ask(handler, start, end, self._tip(), number, self._book, self.faults, self._memory, args, limit=limit)
         if "page" in args:
             size, page = args["size"], args["page"]
-            ask = ask._replace(page=page, turn=page, size=size, step=size, limit=size)
+            ask = ask._replace(page=page, size=size, offset=page * size, limit=size)
         return ask
 
 

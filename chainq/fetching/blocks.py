@@ -26,12 +26,13 @@ CHECK_CLOCK = "check the clock of this machine"
 
 
 class Tip(NamedTuple):
-    """The tip: its height (-1 for a chain without blocks), hashes (empty if not sent), time in seconds."""
+    """The tip: its height (-1 for a chain without blocks), hashes (empty if not sent), time in seconds, and summary."""
 
     height: int
-    hash: str
-    previous_hash: str
-    time: int | None
+    hash: str = ""
+    previous_hash: str = ""
+    time: int | None = None
+    summary: Raw | None = None
 
 
 class Blocks:
@@ -40,7 +41,8 @@ class Blocks:
     Not thread-safe, except for `tip_height` and `tip_for`, which the threads of several ranges may call.
 
     `summary`: returns the summary of a block, perhaps from a data set. `asking`: called before a request for the tip or
-    a hash. `reader`: of the export that is the service, None for a network.
+    a hash. `reader`: of the export that is the service, None for a network. `known`: the tip, None before it was
+    requested; another process may have done that for the same run.
     """
 
     def __init__(
@@ -52,10 +54,9 @@ class Blocks:
     ) -> None:
         self._calls, self._summary, self._asking, self._reader = calls, summary, asking, reader
         self._first = 0  # of the export behind a URL, as far as `from_first` knows
-        self._tip: Tip | None = None
+        self.known: Tip | None = None
         self._shown = -1  # the highest block that a lookup above that tip has shown
         self._lock = Lock()  # so that threads that need the tip request it once
-        self._tip_block: Raw | None = None  # the summary that it was read from
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
 
     @property
@@ -73,11 +74,6 @@ class Blocks:
             self._first = error.first
         return read()
 
-    @property
-    def known_tip(self) -> int | None:
-        """The tip height, None if it was not requested yet."""
-        return None if self._tip is None else self._tip.height
-
     def tip_height(self) -> int:
         """Return the tip height, -1 for a chain without blocks; requested once and then cached."""
         return self.tip().height
@@ -85,35 +81,23 @@ class Blocks:
     def tip(self, *, refresh: bool = False) -> Tip:
         """Return the tip. It is requested once and then cached until a `refresh`, so a run has one end."""
         with self._lock:
-            if self._tip is None or refresh:
-                self._tip, self._shown = self._read_tip(), -1
-            return self._tip
+            if self.known is None or refresh:
+                self.known, self._shown = self._read_tip(), -1
+            return self.known
 
     def _read_tip(self) -> Tip:
-        """Request the tip, and cache its summary and time as well."""
+        """Request the tip, and cache its time as well."""
         self._asking()
-        found = self._latest()
-        self._tip_block = found[0] if found else None
-        if not found:
-            return Tip(-1, "", "", None)
-        sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(found[0])
+        rows = self._latest()
+        if not rows:
+            return Tip(-1)
+        sent = fields.Picker(["height", "timestamp", "block_hash", "previous_hash"])(rows[0])
         height = fields.integer_of(sent[0])
         if height is None or not 0 <= height <= bounds.HIGHEST:
             raise ResponseError("latest/block: the block has no valid height")
         time = fields.seconds_of(sent[1])
         self._times = {} if time is None else {height: time}
-        return Tip(height, hash_text(sent[2]), hash_text(sent[3]), time)
-
-    def tip_block(self) -> Raw:
-        """Return the summary of the tip. Raises NotFoundError for a chain without blocks."""
-        self.tip()
-        if self._tip_block is None:
-            raise NotFoundError(_NO_BLOCK)
-        return self._tip_block
-
-    def know_tip(self, tip: Tip) -> None:
-        """Record the tip that another process has requested for the same run."""
-        self._tip = tip
+        return Tip(height, hash_text(sent[2]), hash_text(sent[3]), time, rows[0])
 
     def tip_for(self, end: int) -> int:
         """Return the tip height, as far as it matters to a range that ends before `end`.
@@ -143,8 +127,8 @@ class Blocks:
 
     def own_hash(self, height: int) -> str | None:
         """Return the same, ignoring the lake."""
-        found = lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), height)
-        return None if found is None else hash_text(fields.value_at(found[0], "block_hash"))
+        rows = lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), height)
+        return None if rows is None else hash_text(fields.value_at(rows[0], "block_hash"))
 
     def first_at(self, time: float) -> int:
         """Return the first height whose block time is `time` (seconds since 1970) or later; tip + 1 for none.
@@ -174,21 +158,22 @@ class Blocks:
         return self._times[height]
 
     def _latest(self) -> list[Raw]:
-        """Return the summary of the tip as one row; no row for a chain without blocks."""
-        found = lookups.fetch_latest(self._calls.of(BY_COMMAND["latest"]))
-        if not found and lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), 0):
+        """Return the summary of the tip as one row; none for a chain without blocks (docs/protocol.md, "Methods")."""
+        latest = self._calls.of(BY_COMMAND["latest"])
+        rows = latest({}, lookups.row_of(latest.method))
+        if not rows and lookups.fetch_block(self._calls.of(BY_COMMAND["block"]), 0):
             raise ResponseError("latest/block returned null, but block 0 exists", "run the command again later")
-        return found
+        return rows
 
     def fetch_latest(self, *, known: bool = False) -> Iterator[Batch]:
         """Yield the summary of the tip. With `known`, reuse the summary of an earlier request, if there is one.
 
         Raises NotFoundError for a chain without blocks.
         """
-        found = [self._tip_block] if known and self._tip_block is not None else self._latest()
-        if not found:
+        rows = [self.known.summary] if known and self.known and self.known.summary else self._latest()
+        if not rows:
             raise NotFoundError(_NO_BLOCK)
-        yield Batch(found)
+        yield Batch(rows)
 
     def latest_height(self, *, known: bool = True) -> int:
         """Return the height of the tip; unless `known`, request it anew. Raises NotFoundError if there is no block."""

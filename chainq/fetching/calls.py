@@ -3,21 +3,19 @@
 The dialect is stated, remembered from an earlier run, or found by the first call that it matters to.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Value, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ServiceError
+from chainq.errors import ProofError, ServiceError
 from chainq.heights.range import HeightRange
 from chainq.transport.base import ServiceOptions
 from chainq.transport.connection import Connection, Decode
 from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_array
-
-if TYPE_CHECKING:
-    from chainq.planning.exchange import Known
 
 T = TypeVar("T")
 Say = Callable[[str], None]
@@ -39,11 +37,6 @@ class ServiceDialect:
         self._spoken: dict[str, Dialect] = {}  # by method name, once a response has shown it
         self._expected = None if name == AUTO else DIALECTS[name]
 
-    @property
-    def stated(self) -> str:
-        """Return the name of the dialect that the user stated, empty if it is to be found."""
-        return "" if self.name == AUTO else self.name
-
     def known(self, method: Method) -> Dialect | None:
         """Return the dialect in which to call a method, None if nothing says it yet. Sends nothing."""
         if is_shared(method):
@@ -60,7 +53,7 @@ class ServiceDialect:
     def of(self, method: Method) -> Dialect:
         """Return the dialect in which the server has a method; unless it is stated, or the same in all, a response has
         shown it. Raises ChainqError."""
-        if not (self.stated or self._spoken or is_shared(method)):
+        if self.name == AUTO and not (self._spoken or is_shared(method)):
             self.call(_PROBED, lambda dialect: self._connection.call(*dialect.call(_PROBED, _FIRST), decode_array))
         return self.known(method) or PUBLISHED
 
@@ -97,7 +90,7 @@ class ServiceDialect:
 
     def _hear(self, method: Method, dialect: Dialect) -> None:
         self._spoken[method.name] = self._expected = dialect
-        if not self.stated:
+        if self.name == AUTO:
             from chainq.config import dialect_cache
 
             if dialect_cache.remembered(self._url) != dialect.name:
@@ -165,18 +158,25 @@ class MethodCall(NamedTuple):
         return self.calls.dialect.call(self.method, send)
 
 
+@contextmanager
+def naming(method: MethodCall) -> Iterator[None]:
+    """Begin the message of an error of planning, which has heights or rows, with the method as the server has it."""
+    try:
+        yield
+    except ProofError as error:
+        error.message = f"{method.name} {error.message}"
+        raise
+
+
 class Asked(NamedTuple):
     """Further facts and requirements for a range.
 
-    `concurrency`: concurrent requests, if fewer than the service's are enough. `known`: from ranges of the same method
-    that another process read; `learned` is called at the end with the value for the next range. `compared`:
-    heights whose rows must match their full blocks, if the service has these. `notes`: warn about
-    faults that rows are passed on with, for callers that do not look for them.
+    `concurrency`: concurrent requests, if fewer than the service's are enough. `compared`: heights whose rows must
+    match their full blocks, if the service has these. `notes`: warn about faults that rows are passed on with, for
+    callers that do not look for them.
     """
 
     concurrency: int | None = None
-    known: "Known | None" = None
-    learned: "Callable[[Known], None]" = lambda _: None
     compared: HeightRange = HeightRange(0, 0)
     notes: bool = True
 

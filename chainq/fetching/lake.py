@@ -8,17 +8,17 @@ only files requests nothing.
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from functools import cache
 from threading import Lock
 
 from msgspec import Raw
 
 from chainq.catalog.methods import Role
 from chainq.errors import IncompleteError
-from chainq.fetching.calls import Asked, Calls
+from chainq.fetching.calls import Calls
 from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import gaps
-from chainq.lake.names import Entry, digest
+from chainq.lake.data_set import Entry, digest, gaps
 from chainq.lake.reader import Reader, address_transactions
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query
@@ -35,12 +35,11 @@ class Lake:
 
     def __init__(self, destination: str, hash_of: Callable[[int], str | None], options: ServiceOptions) -> None:
         self.reader = Reader(destination, memory=options.max_memory)
-        self._hash_of, self._strict = hash_of, options.strict
+        self._hash_of, self._strict = cache(hash_of), options.strict
         self.reader.tip = HIGHEST  # the service decides where the chain ends
         self._lock = Lock()  # of what follows
         self._asked = False  # the run requests something
-        self._taken: set[Entry] = set()  # the last partitions of stretches that were read
-        self._checked: set[Entry] = set()
+        self._taken: set[Entry] = set()  # the last partitions of stretches that were read and not compared yet
 
     def ask(self) -> None:
         """Record that the run requests something. Raises IncompleteError if the rows read are of another chain."""
@@ -58,18 +57,10 @@ class Lake:
         self._take(entries[0])
         return list(self.reader.rows("blocks", heights))
 
-    def fetch_range(
-        self,
-        query: Query,
-        heights: HeightRange,
-        asked: Asked,
-        read: Callable[[Query, HeightRange], Iterator[Batch]],
-        ask: Callable[[Query, HeightRange, Asked], Iterator[Batch]],
-    ) -> Iterator[Batch]:
-        """Yield every row of a height range, exactly once, in height order.
+    def parts(self, query: Query, heights: HeightRange) -> Iterator[tuple[HeightRange, bool]]:
+        """Yield the parts of a range, in the order of the query, and whether each is read here or requested.
 
-        `read` yields the rows of a stored part, and `ask` requests the rows of any other. Raises IncompleteError before
-        rows of another chain.
+        Raises IncompleteError before a part of another chain.
         """
         parts = self._parts(query, heights)
         if any(last is None for _, last in parts):
@@ -77,7 +68,7 @@ class Lake:
         for part, last in parts:
             if last is not None:
                 self._take(last)
-            yield from ask(query, part, asked) if last is None else read(query, part)
+            yield part, last is not None
 
     def missing(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights whose rows are requested, as ranges in the order of the query."""
@@ -103,7 +94,8 @@ class Lake:
 
     def _check(self) -> None:
         """Raise IncompleteError if the run requests rows, and the last block of a partition is not the service's."""
-        for entry in self._taken - self._checked if self._asked else ():
+        while self._asked and self._taken:
+            entry = self._taken.pop()
             height = entry.spec.end - 1
             found = self._hash_of(height)
             if digest(found or "") != entry.last:
@@ -113,7 +105,6 @@ class Lake:
                     f" has {excerpt(found or 'no such block', 80)}",
                     f"if there was a reorg, chainq export {entry.spec.command} replaces what is not on the chain",
                 )
-            self._checked.add(entry)
 
 
 def fetch_stored(

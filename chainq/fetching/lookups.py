@@ -86,18 +86,13 @@ def fetch_lookups(
                 tip = -1
                 with suppress(ServiceError, NotFoundError):  # it does not name the tip, or has none
                     tip = tip_height()
-            _check_above(key, tip)
+            if key <= tip:
+                from chainq.planning.exchange import behind, lacking
+
+                raise IncompleteError(lacking([key], tip), behind(key, tip + 1))
     if missing:
         kind = "transaction" if method.param(Role.ID) else "block"
         raise NotFoundError(f"{kind}{'s' * (len(missing) > 1)} {', '.join(missing)} not found", missing=missing)
-
-
-def _check_above(height: int, tip: int) -> None:
-    """Raise IncompleteError for a block that does not come unless it is above the tip."""
-    if height <= tip:
-        from chainq.planning.exchange import behind, lacking
-
-        raise IncompleteError(lacking([height], tip), behind(height, tip + 1))
 
 
 def with_height(batch: Batch) -> Batch:
@@ -121,14 +116,6 @@ def _single(
             yield key
 
 
-def fetch_latest(latest: MethodCall) -> list[Raw]:
-    """Return the summary of the tip block as one row; none on an empty chain (docs/protocol.md, "Methods").
-
-    Raises ResponseError, and what `Connection.call` raises.
-    """
-    return latest({}, _object_of(latest.method))
-
-
 def fetch_block(block: MethodCall, height: int) -> list[Raw] | None:
     """Return the summary of the block at a height as one row, None if there is no such block.
 
@@ -145,14 +132,14 @@ def fetch_block(block: MethodCall, height: int) -> list[Raw] | None:
 
 def _fetch_transaction(transaction: MethodCall, name: str) -> list[Raw] | None:
     """Return a transaction as one row, None if there is none of that ID. Raises as `fetch_block` does."""
-    found = transaction({Role.ID: name}, _object_of(transaction.method), name)
+    found = transaction({Role.ID: name}, row_of(transaction.method), name)
     sent = text_of(value_at(found[0], "transaction.id")) if found else ""
     if sent and sent.lower() != name.lower():  # BIP 173: either case, but not mixed
         raise IncompleteError(f"{transaction.name} {name}: response has transaction {excerpt(sent, 80)}")
     return found or None
 
 
-def _object_of(method: Method) -> Decode[list[Raw]]:
+def row_of(method: Method) -> Decode[list[Raw]]:
     """Return what decodes a result to one row, none for null. Any of its fields may be missing, but not all of them."""
     names = {column.path.partition(".")[0] for column in method.sent}
 
@@ -250,8 +237,10 @@ class BlockTransactions:
             if rows:
                 raise self._mismatch(height, "the rows are of another block, for there is no such block")
             return None
+        elif self._calls.options.strict:
+            raise IncompleteError(f"{self._list.name} height {height}: {_UNPROVED}")
         else:
-            self._refuse_unproved(height)
+            self._calls.tell(_METHOD, [_UNPROVED])
         return in_place(rows, _METHOD.order or "")
 
     def _check(self, height: int, names: set[str], due: set[str]) -> None:
@@ -267,12 +256,6 @@ class BlockTransactions:
             )
         if names - due:
             raise self._mismatch(height, "a row is not in the block, by its full block")
-
-    def _refuse_unproved(self, height: int) -> None:
-        """Warn that no full block came; with `strict`, raise IncompleteError."""
-        if self._calls.options.strict:
-            raise IncompleteError(f"{self._list.name} height {height}: {_UNPROVED}")
-        self._calls.tell(_METHOD, [_UNPROVED])
 
     def _mismatch(self, height: int, found: str) -> IncompleteError:
         return IncompleteError(f"{self._list.name} height {height}: {found}", _HINT)

@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.errors import ChainqError
+from chainq.fetching.calls import naming
 from chainq.planning.exchange import DIVISIBLE
 from chainq.planning.page_plan import PagePlan, PageRequest
 from chainq.process.threads import Pool
@@ -45,32 +46,28 @@ def fetch_pages(service: "Service", query: Query) -> Iterator[Batch]:
         strict=calls.options.strict,
     )
     try:
-        for result in plan.results():
-            calls.tell(method, plan.notes)
-            calls.trace(f"{method.name}: {len(result.rows)} rows, proof: {result.proof}")
-            yield Batch(result.rows, None, result.proof)
-    except ChainqError as error:
-        if not error.message.startswith(call.name):  # planning has pages, not methods
-            error.message = f"{call.name} " + error.message  # which may be a phrase
-        raise
+        with naming(call):
+            for rows, proof in plan.results():
+                calls.tell(method, plan.notes)
+                calls.trace(f"{method.name}: {len(rows)} rows, proof: {proof}")
+                yield Batch(rows, proof=proof)
     finally:
         calls.tell(method, plan.notes)
         if plan.believed is not None:
             first, last = plan.believed.start, plan.believed.stop - 1
-            rows = f"rows {first} to {last} of the list" if plan.believed else "list without rows"
-            service.believed_lists[method.name] = rows
-        pages.close()
+            believed = f"rows {first} to {last} of the list" if plan.believed else "list without rows"
+            service.believed_lists[method.name] = believed
+        pages.pool.close()
 
 
-def _transactions_at(service: "Service", time: int) -> tuple[int, list[Raw]]:
-    """Return the height of the first block from a time on, and its transactions; none if they do not come."""
-    height = -1
+def _transactions_at(service: "Service", time: int) -> list[Raw]:
+    """Return the transactions of the first block from a time on; none if they do not come."""
     with suppress(ChainqError):  # pages may do without
         height = service.blocks.first_at(time)
         call = service.calls.of(BY_COMMAND["full-blocks"])
         blocks = call({Role.START: height, Role.END: height + 1}, decode_rows, f"height {height}", divisible=True)
-        return height, [one for block in blocks for one in looked_up(block)]
-    return height, []
+        return [one for block in blocks for one in looked_up(block)]
+    return []
 
 
 class _ReadAhead:
@@ -78,7 +75,7 @@ class _ReadAhead:
 
     def __init__(self, send: Send, size: int) -> None:
         self._send = send
-        self._pool: Pool[tuple[int, int]] = Pool(size)
+        self.pool: Pool[tuple[int, int]] = Pool(size)
         self._sent: set[tuple[int, int]] = set()
         self._kept: dict[tuple[int, int], Any] = {}
 
@@ -89,21 +86,17 @@ class _ReadAhead:
         for page in wanted:
             if page not in self._kept and page not in self._sent:
                 self._sent.add(page)
-                self._pool.submit(page, partial(self._send, *page))
+                self.pool.submit(page, partial(self._send, *page))
         first = wanted[0]
         while first not in self._kept:
-            page, outcome = self._pool.wait()
+            page, outcome = self.pool.wait()
             self._sent.discard(page)
             if page in wanted:
                 self._kept[page] = outcome
         found = self._kept.pop(first)
         while isinstance(found, DIVISIBLE) and self._sent:  # smaller pages beside these would fail for their sake
-            self._sent.discard(self._pool.wait()[0])
+            self._sent.discard(self.pool.wait()[0])
         if isinstance(found, BaseException):
             raise found
         rows: list[Raw] = found
         return rows
-
-    def close(self) -> None:
-        """Let the threads end."""
-        self._pool.close()

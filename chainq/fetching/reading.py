@@ -47,14 +47,12 @@ class Reading:
             self.read = HeightRange(self.left.start, self.left.start)
         return self.heights
 
-    def batches(self, source: Iterator[Batch] | None = None, *, whole: bool = False) -> Iterator[Batch]:
+    def batches(self, *, whole: bool = False) -> Iterator[Batch]:
         """Return the rows that pass the filter, up to the limit, to be taken one batch after another.
 
-        `source`: rows in place of those that the query requests. `whole`: the limit cuts no batch. Raises UsageError
-        before the first, and ChainqError.
+        `whole`: the limit cuts no batch. Raises UsageError before the first, and ChainqError.
         """
-        batches = matching(self._source() if source is None else source, self.query.where)
-        return limited(batches, None if whole else self.query.limit)
+        return limited(matching(self._source(), self.query.where), None if whole else self.query.limit)
 
     def took(self, batch: Batch) -> None:
         """Count the rows of a batch."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
@@ -50,10 +51,11 @@ class Service(Closing):
     each chunk was proved complete.
     Raises UsageError for an unknown dialect.
 
-    `dialect`: how its methods are called. `blocks`: its tip, and the hashes and times of its blocks.
+    `export`: what reads the data set that it is, None for a network, also for one that serves a data set. `dialect`:
+    how its methods are called. `blocks`: its tip, and the hashes and times of its blocks.
     `believed`: heights whose rows rest on belief, by method name; `believed_lists`: the same for lists, as text.
-    `unhashed`: counts of what the hash checks of a query could not cover. `learned`: from ranges, for
-    the next ones of the same method, by its name.
+    `unhashed`: counts of what the hash checks of a query could not cover. `learned`: from ranges of
+    a method, also by another process, for the next ones, by its name.
     """
 
     def __init__(
@@ -73,17 +75,16 @@ class Service(Closing):
             self.transport = make()
         if self.url == "demo:" and dialect == AUTO:
             dialect = "chain"
-        self._stored = None
+        self.export: Reader | None = None
         if is_data_set(self.url):
             from chainq.lake.service import StoredService
 
-            dialect = "chain"
-            self.transport = self._stored = StoredService(self.url, self.options.max_memory)
+            dialect, stored = "chain", StoredService(self.url, self.options.max_memory)
+            self.transport, self.export = stored, stored.reader
         self.connection = Connection(options, report, transport=self.transport)
         self.dialect = ServiceDialect(dialect, self.connection, self.url)
         self.calls = Calls(self.connection, self.dialect, options, warn, trace, set())
-        reader = None if self._stored is None else self._stored.reader
-        self.blocks = Blocks(self.calls, self._summary, self._ask_lake, reader)
+        self.blocks = Blocks(self.calls, self._summary, self._ask_lake, self.export)
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()
@@ -107,34 +108,12 @@ class Service(Closing):
         """Cancel the requests in progress and close the sockets."""
         self.connection.close()
 
-    @property
-    def origin(self) -> dict[int, str]:
-        """The block that identifies the chain of an export, which may lack its rows; empty for a network."""
-        if self._stored is None:
-            return {}
-        block = self._stored.reader.origin
-        return {block.height: block.hash}
-
-    @property
-    def is_export(self) -> bool:
-        """Whether it is an export in a folder or an object store; not one that others serve."""
-        return self._stored is not None
-
-    @property
-    def partition(self) -> int | None:
-        """How many heights each partition of an export has; None for a network."""
-        return None if self._stored is None else self._stored.reader.partition
-
-    def bounded(self, requested: bounds.Bounds) -> bounds.Bounds:
-        """Return the bounds that are read for those that were requested: the same, unless a subclass says otherwise."""
-        return requested
-
     def height_range(self, requested: bounds.Bounds, *, to_tip: bool = False) -> HeightRange:
         """Return the heights that bounds resolve to. With `to_tip` they end at the tip at the latest.
 
         Raises UsageError for bounds that contradict each other or the tip.
         """
-        start, end = bounds.resolve(self.bounded(requested), self.blocks.tip_height, self.blocks.first_at)
+        start, end = bounds.resolve(requested, self.blocks.tip_height, self.blocks.first_at)
         if to_tip and end > start and not (self._lake is not None and self._lake.reader.has_block(end - 1)):
             end = max(start, min(end, self.blocks.tip_for(end) + 1))
         return HeightRange(start, end)
@@ -144,13 +123,18 @@ class Service(Closing):
 
         This includes rows that do not match the query's `where`; the caller applies that (`query.matching`).
         """
+        if query.pick is not None:
+            return query.pick(self, query._replace(pick=None), heights)
         if query.where is not None:  # the number of rows to read is unknown until rows pass
             query = query._replace(limit=None)
-        if self._stored is not None:
-            batches = self._read_range(self._stored.reader, query, heights)
+        if self.export is not None:
+            batches = self._read_range(self.export, query, heights)
         elif self._lake is not None and query.method.stored:
-            read = partial(self._read_range, self._lake.reader)
-            batches = self._lake.fetch_range(query, heights, asked, read, self._ask_range)
+            reader = self._lake.reader
+            batches = chain.from_iterable(
+                self._read_range(reader, query, part) if stored else self._ask_range(query, part, asked)
+                for part, stored in self._lake.parts(query, heights)
+            )
         else:
             batches = self._ask_range(query, heights, asked)
         if query.hash_workers:
@@ -161,26 +145,8 @@ class Service(Closing):
 
     def need(self, *commands: str) -> None:
         """Raise IncompleteError if this is an export that has no rows of some commands at any height."""
-        if self._stored is not None:
-            self._stored.reader.need(*commands)
-
-    def lacks(self, command: str) -> bool:
-        """Return whether this is an export that has no rows of a command at any height; a served one only says so in
-        errors."""
-        return self._stored is not None and not self._stored.reader.has(command)
-
-    def has_index(self, table: str) -> bool:
-        """Return whether the service is a data set with a table, so that `find` can look up rows of an indexed one."""
-        return self._stored is not None and self._stored.reader.has(table, own=True)
-
-    def find(self, table: str, column: str, text: str) -> Raw | None:
-        """Return the row of a data set with a text in an indexed column, None if there is none from its first height.
-
-        Raises IncompleteError if it lacks the table, or heights, so that this is not known.
-        """
-        from chainq.lake.reader import row_of
-
-        return None if self._stored is None else row_of(self._stored.reader, table, column, text)
+        if self.export is not None:
+            self.export.need(*commands)
 
     def requested(self, query: Query, heights: HeightRange) -> list[HeightRange]:
         """Return the heights of a range whose rows `fetch_range` would request. Sends nothing."""
@@ -202,11 +168,11 @@ class Service(Closing):
 
     def fetch_pages(self, query: Query, start: int = 0) -> Iterator[Batch]:
         """Yield every row of a method that has pages but no heights; an export must have all heights from `start`."""
-        if self._stored is not None:
+        if self.export is not None:
             from chainq.lake.reader import program_transactions
 
             names = (str(query.arguments[role]) for role in (Role.PROGRAM, Role.FUNCTION))
-            return program_transactions(self._stored.reader, *names, newest=query.newest, start=start)
+            return program_transactions(self.export, *names, newest=query.newest, start=start)
         from chainq.fetching.pages import fetch_pages
 
         return fetch_pages(self, query)

@@ -29,7 +29,6 @@ ID_WIDTH = 15  # of an abbreviated ID: the same text for the same ID, wherever i
 _WORD = 36  # the longest program name (`31 bytes.aleo`): a shorter word is never abbreviated
 _NUMBER = 100  # digits; a longer value is abbreviated, as IDs are
 _TEXT = 240  # characters of a text of several words
-_LINES = 12  # lines of a text
 _NARROW = 12  # cells that a nested value has at least
 # What an ID looks like, of which both ends are enough: bech32, or a field element. All else may be a name or an amount.
 _ID = re.compile(r"(?<!\w)(?:[a-z]{2,10}1[a-z0-9]{20,}|[0-9]{25,}(?:field|group|scalar))(?!\w)")
@@ -97,14 +96,6 @@ def text_cell(text: str) -> Cell:
     first = next(filter(str.strip, lines), "").rstrip()
     note = f"  +{counted(len(lines) - 1, 'line')}" if len(lines) > 1 else ""
     return Cell(id_cell(first, width=_WORD).short + note, printable(first) + note)
-
-
-def block_cell(text: str) -> Cell:
-    """Return a text with its lines: the first of them, and the number of others."""
-    lines = [printable(line) for line in text.splitlines()]
-    if len(lines) <= _LINES + 1:
-        return plain("\n".join(lines))
-    return Cell("\n".join([*lines[:_LINES], f"… {len(lines) - _LINES:,} more lines"]), "\n".join(lines))
 
 
 def unknown_cell(text: str) -> Cell:

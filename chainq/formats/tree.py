@@ -79,8 +79,6 @@ def _columns(row: Raw, spec: OutputSpec, trees: "Trees", whole: bool) -> tuple[l
 def _field(value: Raw | None, column: Column, spec: OutputSpec) -> Cell:
     """Return a value as it is shown on lines of its own."""
     cell = cells.cell_of(value, column)
-    if column.kind is Kind.TEXT and "\n" in text_of(value) and not program_of(text_of(value)):
-        cell = cells.block_cell(text_of(value))
     if column.kind is Kind.DATA:
         return plain(cell.short)  # its tree follows
     # A long number loses no digit.

@@ -10,14 +10,13 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chainq.hashes import formulas
 from chainq.hashes.formulas import METADATA, ROOTS, TESTNET3, Row
 from chainq.hashes.trees import NotAnElementError, element, hashes, id_text
 
 HEADER = ("previous_hash", *ROOTS, *(name for name, _ in METADATA))
-_NO_HASH = "a block hash that can be computed"
 _COMPUTED = " (computed from the block)"  # which may be what was altered, and not the value that it names
 _VALUES = ("constant", "public", "future")
 _DEPLOYMENT = {"edition", "program", "verifying_keys"}
@@ -37,11 +36,13 @@ class Wrong(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """The findings in a block. `proved`: its hash was recomputed and matches. `skipped`: what was not checked."""
+    """The findings in a block. `proved`: its hash was recomputed and matches. `skipped`: what was not checked.
+    `readable`: a hash could be made of it."""
 
     wrong: list[Wrong]
     proved: bool
     skipped: Counter[str]
+    readable: bool = True
 
 
 def check_row(row: bytes, *, full: bool) -> Checked:
@@ -64,10 +65,10 @@ def check_summary(summary: Row) -> Checked:
         due = _block_hash(tuple(str(summary[name]) for name in HEADER))
         if element(named) == due:
             return Checked([], True, Counter())
-        expected = f"block_hash={id_text('ab', due)}{_COMPUTED}"
+        expected, readable = f"block_hash={id_text('ab', due)}{_COMPUTED}", True
     except UNREADABLE as error:
-        expected = f"{_NO_HASH}: {error}"
-    return Checked([Wrong("hash", expected, f"block_hash={named}")], False, Counter())
+        expected, readable = f"a block hash that can be computed: {error}", False
+    return Checked([Wrong("hash", expected, f"block_hash={named}")], False, Counter(), readable)
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +84,7 @@ def check_block(block: Row) -> Checked:
     """
     try:
         found = check_summary(_summary(block))
-        if any((one.expected or "").startswith(_NO_HASH) for one in found.wrong):
+        if not found.readable:
             return found
         check = _BlockCheck(block, found)
         check.roots()
@@ -107,10 +108,12 @@ class _BlockCheck:
         self._block, self._header, self._found = block, block["header"], found
         self._network = int(self._header["metadata"]["network"])
 
-    def _compare(self, check: str, name: str, named: object, make: Callable[[], int], prefix: str = "") -> None:
-        """Recompute a hash and compare it with the one in the block."""
+    def _compare(
+        self, check: str, name: str, named: object, formula: Callable[..., int], *parts: object, prefix: str = ""
+    ) -> None:
+        """Recompute a hash by its formula from its parts, and compare it with the one in the block."""
         try:
-            due = make()
+            due = formula(*parts)
             if element(named) == due:
                 return
             expected = f"{name}={id_text(prefix, due) if prefix else f'{due}field'}{_COMPUTED}"
@@ -125,27 +128,30 @@ class _BlockCheck:
 
     def roots(self) -> None:
         """Check the roots in the header."""
-        block, header = self._block, self._header
+        block = self._block
         ids = [confirmed["transaction"]["id"] for confirmed in block.get("transactions") or ()]
-        make = lambda: formulas.transactions_root(ids, self._network)  # noqa: E731
-        self._compare("root", "transactions_root", header.get("transactions_root"), make)
+        self._root("transactions_root", formulas.transactions_root, ids, self._network)
         authority = block.get("authority") or {}
         subdag = (authority.get("subdag") or {}).get("subdag")
         old = self._network == TESTNET3 and (authority.get("type") is None or (subdag and not _versioned(subdag)))
         ratifications = block.get("ratifications") or []
-        if old or (header["metadata"]["height"] in (0, "0") and any(one["type"] == "genesis" for one in ratifications)):
+        if old or (
+            self._header["metadata"]["height"] in (0, "0") and any(one["type"] == "genesis" for one in ratifications)
+        ):
             self._skip("ratifications roots of the genesis or of an older era")
         else:
-            make = lambda: formulas.ratifications_root(ratifications)  # noqa: E731
-            self._compare("root", "ratifications_root", header.get("ratifications_root"), make)
+            self._root("ratifications_root", formulas.ratifications_root, ratifications)
         if old:
             self._skip("subdag roots of an older era")
         else:
-            make = lambda: _subdag_root(authority)  # noqa: E731
-            self._compare("root", "subdag_root", header.get("subdag_root"), make)
+            self._root("subdag_root", _subdag_root, authority)
             for number, certificates in (subdag or {}).items():
                 for at, certificate in enumerate(certificates):
                     self._batch(f"subdag[{number}][{at}].batch_id", number, certificate["batch_header"])
+
+    def _root(self, name: str, formula: Callable[..., int], *parts: object) -> None:
+        """Compare a root in the header."""
+        self._compare("root", name, self._header.get(name), formula, *parts)
 
     def _batch(self, name: str, number: str, header: Row) -> None:
         """Check the ID of a batch, and that it is of its round."""
@@ -154,7 +160,7 @@ class _BlockCheck:
         if self._network == TESTNET3 and not all(str(one).startswith("at1") for one in header["transmission_ids"]):
             self._skip("batches with solutions of an older era")
         else:
-            self._compare("id", name, header["batch_id"], lambda: formulas.batch_id(header))
+            self._compare("id", name, header["batch_id"], formulas.batch_id, header)
 
     def transaction(self, at: int, transaction: Row) -> None:
         """Check the ID of a transaction and what is in it."""
@@ -173,7 +179,7 @@ class _BlockCheck:
         elif old:
             self._skip("transaction IDs of an older era")
         else:
-            self._compare("id", name, transaction["id"], lambda: formulas.transaction_id(transaction), "at")
+            self._compare("id", name, transaction["id"], formulas.transaction_id, transaction, prefix="at")
 
     def _deployment(self, name: str, transaction: Row) -> None:
         """Check a deployment with the SDK, which recomputes its transaction ID from the program's functions."""
@@ -190,25 +196,19 @@ class _BlockCheck:
                 self._skip("IDs of deployments that aleo-sdk does not read")
 
     def _transition(self, path: str, transition: Row) -> None:
-        self._compare("id", f"{path}.id", transition["id"], lambda: formulas.transition_id(transition), "au")
-        network = self._network
+        """Check the ID of a transition, and those of its public values, futures and ciphertexts."""
+        self._compare("id", f"{path}.id", transition["id"], formulas.transition_id, transition, prefix="au")
         program, name = str(transition["program"]), str(transition["function"])
-        function = formulas.function_id(program, name, network, sized=network != TESTNET3)
+        function = formulas.function_id(program, name, self._network)
         inputs = transition.get("inputs") or ()
         for at, part in enumerate([*inputs, *(transition.get("outputs") or ())]):
-            name = f"{path}.inputs[{at}]" if at < len(inputs) else f"{path}.outputs[{at - len(inputs)}]"
-            self._value(name, part, at, transition, function)
-
-    def _value(self, name: str, part: Row, at: int, transition: Row, function: Any) -> None:
-        """Check a public value, a future or a ciphertext against its ID."""
-        value = str(part.get("value"))
-        if part["type"] in _VALUES:
-            make = lambda: formulas.value_id(function, value, transition["tcm"], at)  # noqa: E731
-        elif part["type"] == "private":
-            make = lambda: formulas.private_id(value)  # noqa: E731
-        else:
-            return
-        self._compare("value", f"{name}.id", part["id"], make)
+            name = f"{path}.inputs[{at}].id" if at < len(inputs) else f"{path}.outputs[{at - len(inputs)}].id"
+            value = str(part.get("value"))
+            if part["type"] in _VALUES:
+                parts = (function, value, transition["tcm"], at)
+                self._compare("value", name, part["id"], formulas.value_id, *parts)
+            elif part["type"] == "private":
+                self._compare("value", name, part["id"], formulas.private_id, value)
 
 
 def _subdag_root(authority: Row) -> int:

@@ -188,16 +188,16 @@ def transaction_id(transaction: Row) -> int:
 
 
 @lru_cache(maxsize=4096)
-def function_id(program: str, function: str, network: int, *, sized: bool = True) -> Any:
+def function_id(program: str, function: str, network: int) -> Any:
     """Return the ID of a function, a field element of the SDK. `console/program/src/function_id/mod.rs`
 
-    `sized`: the length in bits precedes each name (not so on the former testnet3).
+    The length in bits precedes each name, but not on the former testnet3.
     """
     name, domain = program.split(".")
     bits = bits_of(network, 16)
     for part in (name, domain, function):
         data = bits_of_bytes(part.encode("ascii"))
-        bits += [*bits_of(len(data), 8), *data] if sized else data
+        bits += data if network == TESTNET3 else [*bits_of(len(data), 8), *data]
     return hashes().sdk.Field.from_string(f"{hashes().bhp1024(bits)}field")
 
 

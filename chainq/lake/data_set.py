@@ -1,33 +1,180 @@
-"""What a data set has: `chainq.json`, which its first export writes once, and the partitions in one listing."""
+"""What a data set has: `chainq.json`, which its first export writes once, and the names of files in one listing.
 
+All that a run must know of a file is in its name:
+
+    >>> spec = PartitionSpec("records", 120_000, 130_000)
+    >>> entry = Entry(spec, 130_042, 61_234, "1f0c2a7be0d14c55", "9b04c66e1a7f3d20")
+    >>> entry.name
+    'records/start=0000120000/0000130000-0000130042-61234-1f0c2a7be0d14c55-9b04c66e1a7f3d20.parquet'
+    >>> parse_entry(entry.name) == entry
+    True
+
+A partition starts at a multiple of the partition size and ends at the next one, or before: at the tip or the end of the
+range. The form `start=…` is what DuckDB, Spark, Polars and pandas read as a column (hive partitioning). Then come the
+end, the tip height when it was read, the number of rows, and the hashes of the block before and of the last block: the
+first 16 digits of their SHA-256, because a hash from the service may contain any character.
+
+Anybody may host an export, so all of it is foreign: paths and messages are made of the types here only, and a name that
+does not fit is of no partition.
+"""
+
+import hashlib
+import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, NamedTuple
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
-from chainq.catalog.tables import CHAIN
-from chainq.errors import UsageError
+from chainq.catalog.dialects import DIALECTS
+from chainq.catalog.tables import CHAIN, TABLES, is_linked
+from chainq.defaults import SETTLE
+from chainq.errors import IncompleteError, UsageError
 from chainq.heights.range import HeightRange
-from chainq.lake.names import (
-    HIGHEST,
-    UNFIT,
-    Entry,
-    Height,
-    PartitionSpec,
-    Table,
-    damaged,
-    on_grid,
-    parse_entry,
-)
-from chainq.lake.store import Listed, Store
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 
+if TYPE_CHECKING:
+    from chainq.lake.store import Listed, Store
+
+    Table = str
+    Dialect = str
+else:
+    Table = Literal[tuple(TABLES)]
+    Dialect = Literal[tuple(DIALECTS)]
 NAME = "chainq.json"
 VERSION = 2
 """Of this layout. It rises when the columns or types of any table change: a data set has files of one kind only."""
 PARTITION = 10_000  # heights
+PARTITION_COLUMN = "start"
+"""The column that readers make of the folder's name."""
+HIGHEST = 2**32 - 1  # a height is a u32 (snarkVM, `Header::height`)
+Height = Annotated[int, Meta(ge=0, le=HIGHEST)]
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"""A number of rows, bytes or requests."""
+UNFIT = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for JSON that is invalid, does not fit a type or is nested too deeply."""
+UNKNOWN = "0"
+"""In place of the digest of a hash."""
+_NAME = re.compile(
+    rf"({'|'.join(TABLES)})/{PARTITION_COLUMN}=([0-9]{{10}})"
+    r"/([0-9]{10})-([0-9]{10})-(0|[1-9][0-9]{0,17})-([0-9a-f]{16}|0)-([0-9a-f]{16}|0)\.parquet"
+)
+
+
+class PartitionSpec(NamedTuple):
+    """A partition to fetch and prove: its table, its first height, and the end of its heights (excluded).
+
+    `command`: the table, which most often has the name of the command with its rows (`catalog/tables.py`).
+    """
+
+    command: str
+    start: int
+    end: int
+
+    @property
+    def folder(self) -> str:
+        """The folder of its file, below that of the data set."""
+        return f"{self.command}/{PARTITION_COLUMN}={self.start:010d}"
+
+    @property
+    def heights(self) -> HeightRange:
+        """Its heights."""
+        return HeightRange(self.start, self.end)
+
+    def __str__(self) -> str:
+        return f"{self.command} {self.heights}"
+
+
+class Entry(NamedTuple):
+    """A file of a partition by its name. `tip`: the tip height when it was read; `previous`, `last`: digests of the
+    hash of the block before and of its last block. `size`, `modified`: bytes and time of writing, if listed.
+
+    Of several files of one partition the greatest counts: the one with most heights, then with the highest tip.
+    """
+
+    spec: PartitionSpec
+    tip: int
+    rows: int
+    previous: str
+    last: str
+    size: int = 0
+    modified: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The name of the file below the folder of the data set."""
+        facts = f"{self.spec.end:010d}-{self.tip:010d}-{self.rows}-{self.previous}-{self.last}"
+        return f"{self.spec.folder}/{facts}.parquet"
+
+    @property
+    def settled(self) -> bool:
+        """Whether its last block was so far below the tip that no row could be missing yet. Blocks are never late."""
+        return is_linked(self.spec.command) or is_settled(self.spec, self.tip)
+
+
+def parse_entry(name: str, size: int = 0, modified: float = 0.0) -> Entry | None:
+    """Return a file of a partition by its name; None for another name."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    start, end, tip, rows = map(int, match.groups()[1:5])
+    if not start < end <= HIGHEST + 1 or tip > HIGHEST:
+        return None
+    spec = PartitionSpec(sys.intern(match[1]), start, end)  # one text for all names
+    return Entry(spec, tip, rows, match[6], match[7], size, modified)
+
+
+def digest(block_hash: str) -> str:
+    """Return a block hash as names have it, `UNKNOWN` without one."""
+    return hashlib.sha256(block_hash.encode()).hexdigest()[:16] if block_hash else UNKNOWN
+
+
+def is_settled(spec: PartitionSpec, tip: int) -> bool:
+    """Return whether a service with that tip height has written all rows of a partition (docs/export.md)."""
+    return tip - (spec.end - 1) >= SETTLE
+
+
+def on_grid(spec: PartitionSpec, size: int) -> bool:
+    """Return whether a partition can be one of `size` heights.
+
+    >>> [on_grid(PartitionSpec("blocks", *edges), 100) for edges in [(300, 320), (300, 450), (350, 400)]]
+    [True, False, False]
+    """
+    return spec.start % size == 0 and len(spec.heights) <= size
+
+
+def partitions(command: str, heights: HeightRange, size: int) -> list[PartitionSpec]:
+    """Return the partitions of a range, each of `size` heights; the first one starts at or below the range.
+
+    >>> [str(part) for part in partitions("blocks", HeightRange(150, 320), 100)]
+    ['blocks heights 100-199', 'blocks heights 200-299', 'blocks heights 300-319']
+    """
+    first = heights.start - heights.start % size
+    return [
+        PartitionSpec(command, start, min(start + size, heights.end))
+        for start in (range(first, heights.end, size) if len(heights) else ())
+    ]
+
+
+def damaged(label: str, name: str, why: str, hint: str = "") -> IncompleteError:
+    """Return the error of a file of the data set with that label. `hint`: what to do instead of `chainq verify`."""
+    return lacking(f"{name} of {label} is damaged: {why}", hint or f"see chainq verify {shlex.quote(label)}")
+
+
+def check_size(label: str, name: str, size: int, most: int) -> None:
+    """Raise IncompleteError for a file of the data set with that label that has too many bytes to be read whole."""
+    if size > most:
+        raise damaged(label, name, f"{size} bytes, expected {most} at most")
+
+
+def lacking(message: str, hint: str) -> IncompleteError:
+    """Return the error of a data set that lacks data: until what the hint says is done, no rest can be read."""
+    error = IncompleteError(message, hint)
+    error.again = False
+    return error
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -42,7 +189,7 @@ class DataSet(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     chainq: int
     chain: Origin
-    partition: Annotated[int, msgspec.Meta(ge=1, le=HIGHEST + 1)]
+    partition: Annotated[int, Meta(ge=1, le=HIGHEST + 1)]
     start: Height
     tables: list[Table]
 
@@ -62,19 +209,15 @@ class Contents(NamedTuple):
         return {*self.data_set.tables, *self.tables}
 
     @property
-    def span(self) -> HeightRange | None:
-        """The heights from the first to the last of all tables, None for no partitions."""
-        return span(entry.spec.heights for entries in self.tables.values() for entry in entries)
-
-    def heights(self, table: str) -> HeightRange:
-        """Return the heights of a table that has partitions: from its first one on, or where the first export began."""
-        first, last = self.tables[table][0].spec, self.tables[table][-1].spec
-        begun = self.data_set.start - self.data_set.start % self.data_set.partition
-        start = min(first.start, begun) if table in self.data_set.tables else first.start
-        return HeightRange(start, last.end)
+    def heights(self) -> HeightRange:
+        """The heights from the first to the last of all tables, which each table must have; from where the first export
+        began, none without partitions."""
+        size, ends = self.data_set.partition, [(some[0].spec.start, some[-1].spec.end) for some in self.tables.values()]
+        begun = self.data_set.start - self.data_set.start % size
+        return HeightRange(min([begun, *(start for start, _ in ends)]), max([begun, *(end for _, end in ends)]))
 
 
-def look(store: Store) -> Contents:
+def look(store: "Store") -> Contents:
     """Return what a data set has. Raises UsageError if there is none, OutputError, and IncompleteError for damage."""
     found = find(store)
     if found is None:
@@ -82,13 +225,13 @@ def look(store: Store) -> Contents:
     return found
 
 
-def find(store: Store) -> Contents | None:
+def find(store: "Store") -> Contents | None:
     """Return what a data set has, None if there is none. Raises as `look` does."""
     described = read(store)
     return None if described is None else take(described, store.listing())
 
 
-def take(described: DataSet, listing: Iterable[Listed]) -> Contents:
+def take(described: DataSet, listing: "Iterable[Listed]") -> Contents:
     """Return what a listing has."""
     best: dict[tuple[str, int], Entry] = {}
     found = Contents(described, {}, [], [])
@@ -107,7 +250,7 @@ def take(described: DataSet, listing: Iterable[Listed]) -> Contents:
     return found
 
 
-def read(store: Store) -> DataSet | None:
+def read(store: "Store") -> DataSet | None:
     """Return the description, None for a new data set.
 
     Raises IncompleteError if `chainq.json` is damaged, UsageError if it is of another version."""
@@ -127,14 +270,14 @@ def read(store: Store) -> DataSet | None:
         raise damaged(store.label, NAME, excerpt(str(error), 80), hint) from None
 
 
-def create(store: Store, made: DataSet) -> DataSet:
+def create(store: "Store", made: DataSet) -> DataSet:
     """Write the description of a new data set; return it, or that of another export that was earlier. Raises as `read`
     does."""
     store.create(NAME, msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
     return read(store) or made
 
 
-def check_partition(store: Store, found: DataSet, partition: int | None) -> None:
+def check_partition(store: "Store", found: DataSet, partition: int | None) -> None:
     """Raise UsageError if an export asks for other partitions than those of the data set; None for its own."""
     if partition not in (None, found.partition):
         raise UsageError(
@@ -143,7 +286,7 @@ def check_partition(store: Store, found: DataSet, partition: int | None) -> None
         )
 
 
-def check_chain(store: Store, found: DataSet, block_hash: str | None) -> None:
+def check_chain(store: "Store", found: DataSet, block_hash: str | None) -> None:
     """Raise UsageError if the service has another chain. `block_hash`: of the block in `chainq.json`."""
     if found.chain.hash != (block_hash or ""):
         raise UsageError(
@@ -165,26 +308,6 @@ def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRan
     return [HeightRange(*gap) for gap in zip(edges[::2], edges[1::2], strict=True) if gap[0] < gap[1]]
 
 
-def span(parts: Iterable[HeightRange]) -> HeightRange | None:
-    """Return the heights from the first to the last of some ranges, None for no ranges."""
-    edges = [part.edges for part in parts]
-    return HeightRange(min(start for start, _ in edges), max(end for _, end in edges)) if edges else None
-
-
-def shorter(spans: Mapping[str, HeightRange | None], whole: HeightRange) -> list[str]:
-    """Return, in words, the tables that cover fewer heights than all of them; those with equal heights together.
-
-    >>> shorter({"blocks": HeightRange(0, 9), "records": HeightRange(0, 5), "calls": None}, HeightRange(0, 9))
-    ['records: heights 0-4 only', 'calls: no partitions']
-    """
-    alike: dict[HeightRange | None, list[str]] = {}
-    for table, heights in spans.items():
-        if heights != whole:
-            alike.setdefault(heights, []).append(table)
-    what = ((f"{heights} only" if heights else "no partitions", tables) for heights, tables in alike.items())
-    return [f"{', '.join(tables)}: {words}" for words, tables in what]
-
-
 def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     """Return gaps in the form used in messages, at most that many.
 
@@ -198,20 +321,19 @@ def listed(found: Sequence[HeightRange], most: int = 3) -> str:
     return word + ", ".join(str(gap).split()[1] for gap in found[:most]) + more
 
 
-def export_command(tables: Iterable[str], heights: HeightRange | None, label: str, *, needs_url: bool = False) -> str:
-    """Return the command that writes these heights of tables into the data set with that label.
+def writing(tables: Iterable[str], heights: HeightRange | None, label: str) -> str:
+    """Return the hint of an error about heights that tables of the data set with that label lack: what writes them.
 
-    None for heights that nobody knows: without a range the command would write the whole chain. `needs_url`: the URL
-    of the run is that of the data set, so another one must be passed.
+    None, or none, for heights that nobody knows: without a range the command would write the whole chain.
 
-    >>> export_command(["blocks", "records"], HeightRange(5, 30), "my lake")
-    "chainq export blocks records 5:30 --to 'my lake'"
-    >>> export_command([*CHAIN, "records"], None, "lake")
-    'chainq export chain records RANGE --to lake'
+    >>> writing(["blocks", "records"], HeightRange(5, 30), "my lake")
+    "chainq export blocks records 5:30 --to 'my lake' writes them"
+    >>> writing([*CHAIN, "records"], None, "lake")
+    'chainq export chain records RANGE --to lake writes them'
     """
-    bounds = "RANGE" if heights is None else f"{heights.start}:{heights.end}"
-    what, to = f"{' '.join(map(shlex.quote, export_words(tables)))} {bounds}", shlex.quote(label)
-    return f"chainq export {what} --to {to}{' --url URL' * needs_url}"
+    bounds = f"{heights.start}:{heights.end}" if heights else "RANGE"
+    what = " ".join(map(shlex.quote, export_words(tables)))
+    return f"chainq export {what} {bounds} --to {shlex.quote(label)} writes them"
 
 
 def export_words(tables: Iterable[str]) -> list[str]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from chainq.errors import OutputError, UsageError, needed
 from chainq.heights.range import HeightRange
+from chainq.lake.data_set import PARTITION_COLUMN, Entry, parse_entry
 from chainq.lake.files import schema_of
-from chainq.lake.names import PARTITION_COLUMN, Entry, parse_entry
 from chainq.lake.store import Store
 from chainq.text.sanitize import excerpt
 

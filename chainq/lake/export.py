@@ -8,9 +8,11 @@ files appear whole, under names that say what is in them, and one is removed onl
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
-from chainq.catalog.dialects import is_shared
+from chainq.catalog.dialects import AUTO, is_shared
 from chainq.catalog.tables import TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import ChainqError, IncompleteError, LackingError, UnreachableError, UsageError
@@ -20,12 +22,10 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange, HeightSet, end_above
 from chainq.lake import data_set, delta, plan
-from chainq.lake.data_set import Contents, DataSet, Origin
-from chainq.lake.names import Entry, parse_entry, partitions
+from chainq.lake.data_set import Contents, DataSet, Entry, Origin, parse_entry, partitions
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
-from chainq.lake.worker import Job
-from chainq.lake.workers import Crew, Listener, write_all
+from chainq.lake.workers import Crew, Done, Event, Hear, Job, write_all
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted
 from chainq.transport.base import ServiceOptions
@@ -68,6 +68,19 @@ class ExportPlan(NamedTuple):
     registered: list[str]
 
 
+class Listener:
+    """Receives the progress of an export, and what workers say; from any thread. This class shows nothing."""
+
+    def begin(self, plan: ExportPlan) -> None:
+        """Show what is to be done."""
+
+    def hear(self, worker: object, event: Event) -> None:
+        """Show what a worker tells: a warning once, although every worker sends it."""
+
+    def wrote(self, done: Done) -> None:
+        """Show that a partition is written."""
+
+
 class Export:
     """One export into a store. `warn` takes a line for the user.
 
@@ -80,7 +93,9 @@ class Export:
         if store.folder and any((one / data_set.NAME).is_file() for one in store.folder.parents):
             raise UsageError(f"{store.label} is inside another export", "pass another --to")
         self._service, self._store, self._query, self._warn = service, store, query, warn
-        self._hashes: dict[int, str | None] = {**service.origin}
+        origin = service.export and service.export.origin  # of which it may lack the block
+        known = {origin.height: origin.hash} if origin else {}
+        self._hash_at = cache(lambda height: known.get(height) or service.blocks.hash_of(height))
         self.believed: dict[str, HeightSet] = {}
         self.unhashed: Counter[str] = Counter()
 
@@ -97,7 +112,8 @@ class Export:
         if not len(heights):
             return None
         if there is None:  # the partitions are those of an export that it is read from, unless given
-            partition = query.partition or self._service.partition or data_set.PARTITION
+            read = self._service.export
+            partition = query.partition or (read.partition if read else data_set.PARTITION)
             found = DataSet(data_set.VERSION, self._origin(heights), partition, heights.start, [*reads])
         else:
             found = there.data_set
@@ -117,7 +133,7 @@ class Export:
         return ExportPlan(found, there is None, heights, todo, tasks_of(todo, reads), kept, replaced, registered)
 
     def run(
-        self, crew: Callable[[Job, int, Listener], Crew], options: ServiceOptions, listener: Listener
+        self, crew: Callable[[Job, int, Hear], Crew], options: ServiceOptions, listener: Listener
     ) -> Counter[str] | None:
         """Run the plan; return how many partitions were `written`, `kept` and `committed` to Delta tables, and the
         `rows`, `size` and `calls` of those written; None if the range has no blocks.
@@ -135,7 +151,7 @@ class Export:
             old = {one.spec[:2]: one for one in todo}
             totals: Counter[str] = Counter(kept=len(made.kept))
             try:
-                with crew(self._job(made, options), len(made.tasks), listener) as workers:
+                with crew(self._job(made, options), len(made.tasks), listener.hear) as workers:
                     self._prepare(made)
                     for done in write_all(workers, made.tasks):
                         entries += done.files
@@ -172,10 +188,10 @@ class Export:
         """
         bounds, blocks = self._query.bounds, self._service.blocks
         heights = self._service.height_range(bounds)
-        if self._query.unbounded and there is None and not self._service.is_export:
+        if self._query.unbounded and there is None and self._service.export is None:
             refuse_whole(f"a new export in {self._store.label}", map(read_method, dict.fromkeys(reads)), heights)
         if self._query.unbounded:
-            first = 0 if there is None else min(there.data_set.start, (there.span or heights).start)
+            first = 0 if there is None else there.heights.start
             heights = HeightRange(min(max(blocks.first, first), heights.end), heights.end)
         tip = blocks.tip_for(heights.end) if not self._query.lag else blocks.tip_height()
         if bounds.end is not None and heights.start <= tip < heights.end - 1:
@@ -188,11 +204,11 @@ class Export:
     def _check_chain(self, there: Contents, heights: HeightRange) -> None:
         """Raise UsageError if the service has another chain than the data set; IncompleteError if the range ends at the
         tip of a network that is far behind what the data set has."""
-        tip, bounds, span = self._service.blocks.tip_height(), self._query.bounds, there.span
+        tip, bounds = self._service.blocks.tip_height(), self._query.bounds
         if len(heights) or tip >= there.data_set.chain.height:
             data_set.check_chain(self._store, there.data_set, self._hash_at(there.data_set.chain.height))
-        newest = span.end - 1 if span else -1
-        if newest - tip > SETTLE and (bounds.end is None or tip < bounds.end - 1) and not self._service.origin:
+        newest = there.heights.end - 1 if there.tables else -1
+        if newest - tip > SETTLE and (bounds.end is None or tip < bounds.end - 1) and self._service.export is None:
             what = f"the service is behind: its tip is {tip}, but {self._store.label} has block {newest}"
             raise IncompleteError(what, "run the command again later")
 
@@ -209,7 +225,7 @@ class Export:
         spoken = self._service.dialect
         methods = (read_method(task.spec.command) for task in made.tasks)
         found = (spoken.of(method).name for method in methods if not is_shared(method))
-        name = next(found, spoken.stated or PUBLISHED.name)
+        name = next(found, PUBLISHED.name if spoken.name == AUTO else spoken.name)
         tip, to = self._service.blocks.tip(), self._store.address("")
         return Job(options._replace(dialect=name), tip, to, self._query.hashes)
 
@@ -244,19 +260,10 @@ class Export:
 
     def _check_links(self, entries: Iterable[Entry]) -> None:
         """Raise IncompleteError if partitions do not link: after a reorg, or if the service contradicts itself."""
-        if found := plan.first_broken(entries):
-            spec = found[1].spec
-            shows = f"the service contradicts itself: chainq verify {spec.start - 1}:{spec.start + 1} shows both hashes"
-            raise IncompleteError(
-                f"the partition {spec} names another hash of block {spec.start - 1} than the one before it",
-                f"run the command again, which replaces it after a reorg; if it fails again, {shows}",
-            )
-
-    def _hash_at(self, height: int) -> str | None:
-        """Return the hash of a block, None if it does not exist, with one request at most."""
-        if height not in self._hashes:
-            self._hashes[height] = self._service.blocks.hash_of(height)
-        return self._hashes[height]
+        broken = (after.spec for before, after in pairwise(sorted(entries)) if plan.broken(before, after))
+        if spec := next(broken, None):
+            what = f"the partition {spec} names another hash of block {spec.start - 1} than the one before it"
+            raise IncompleteError(what, "run the command again, which replaces it after a reorg")
 
     @contextmanager
     def _noted(self, todo: Sequence[Todo], written: Sequence[Entry]) -> Iterator[None]:

@@ -3,10 +3,9 @@
 A reader checks it for damage. Pages have checksums, and the footer has a seal (`formats/parquet`), so readers
 may believe its statistics.
 
-Before rows are decoded, their memory is bounded. A column keeps each of its texts once, in a dictionary, and rows refer
-to it: 45 KB may stand for gigabytes. The number of values and the longest text tell the most that a column can take;
-only if that is too much are its texts counted. What is taken on trust are the sizes of pages in the footer
-(docs/completeness.md).
+The memory of rows is bounded. A column keeps each of its texts once, in a dictionary, and rows refer to it: 45 KB may
+stand for gigabytes. So columns are read with their dictionaries, and texts are counted before each is repeated. What is
+taken on trust are the sizes of pages in the footer (docs/completeness.md).
 
 Rows become JSON again as the inverse of `formats/arrow_rows.py`. A file keeps values, not the way a server wrote them.
 Rows are therefore written with the types of the published interface: fields in the order of the catalog, numbers with
@@ -32,8 +31,7 @@ from chainq.errors import IncompleteError, needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet import SealedFile, footer_size, is_damaged
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import export_command
-from chainq.lake.names import UNFIT, Count, Dialect, Entry, Table, damaged, digest
+from chainq.lake.data_set import UNFIT, Count, Dialect, Entry, Table, damaged, writing
 from chainq.lake.store import Store
 from chainq.planning.exchange import Grade
 from chainq.rows.raw_json import is_valid, members
@@ -77,11 +75,6 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     hashes: str = ""
     unhashed: dict[str, Count] = {}
 
-    @property
-    def facts(self) -> tuple[str, str, str]:
-        """What the name of the file says, too."""
-        return self.name, digest(self.previous_hash), digest(self.last_hash)
-
 
 class PartitionFile:
     """A Parquet file in progress.
@@ -95,14 +88,10 @@ class PartitionFile:
     def __init__(self, method: Schema, out: Callable[[bytes], object], warn: Callable[[str], None]) -> None:
         with needed("export needs the pyarrow package", "parquet"):
             import pyarrow
-            from pyarrow.parquet import SortingColumn
         expected = {column.path for column in method.unlisted}
         rows = ArrowRows(method.columns, pyarrow, lambda text: warn(f"{method.command}: {text}"), expected)
-        height = rows.schema.get_field_index(method.height) if method.height else -1
-        most, sorting = LOOKED_UP.get(method.command, GROUP_BYTES), None if height < 0 else [SortingColumn(height)]
-        # With checksums of pages readers notice bits that changed.
-        options = {"write_page_checksum": True, "sorting_columns": sorting}
-        self._file = SealedFile(rows, out, (GROUP_ROWS, most), **options)
+        most = GROUP_ROWS, LOOKED_UP.get(method.command, GROUP_BYTES)
+        self._file = SealedFile(rows, out, most, write_page_checksum=True)  # readers notice bits that changed
         self.sha256 = hashlib.sha256()
         self.rows = 0
 
@@ -143,14 +132,14 @@ class StoredFile:
             if not self.parquet.schema_arrow.equals(schema_of(entry.spec.command)):  # that of `found` would keep it
                 raise self.damaged(f"its columns are not those of {entry.spec.command}")
             self.receipt = msgspec.json.decode((found.metadata or {}).get(METADATA_KEY.encode(), b""), type=Receipt)
-            if self.receipt.facts != (entry.name, entry.previous, entry.last):
+            if self.receipt.name != entry.name:
                 raise self.damaged("its receipt does not say what its name says")
 
     def damaged(self, why: str, hint: str = "") -> IncompleteError:
         """Return the error of this file."""
         label, spec = self._store.label, self.entry.spec
-        writes = export_command([spec.command], spec.heights, label)
-        return damaged(label, self.entry.name, why, hint or f"remove it, and {writes} writes it again")
+        writes = writing([spec.command], spec.heights, label)
+        return damaged(label, self.entry.name, why, hint or f"remove it, and {writes} again")
 
     @contextmanager
     def checked(self) -> Iterator[None]:
@@ -189,44 +178,27 @@ class StoredFile:
 
     def read(self, group: int, columns: Sequence[str]) -> Any:
         """Return columns of a row group as a table."""
+        import pyarrow
+        from pyarrow import parquet
+
+        file, most, paths = self.parquet, self._store.memory, tuple(f"{name}." for name in columns)
+        found = file.metadata.row_group(group)
+        every = map(found.column, range(found.num_columns))
+        chunks = [one for one in every if f"{one.path_in_schema}.".startswith(paths)]
+        size = sum(max(one.total_uncompressed_size, one.num_values * _FIXED) for one in chunks)
+        long = [one for one in chunks if one.num_values * one.total_uncompressed_size > most]
         with self.checked():
-            need = self._memory(group, columns)
-            if need <= self._store.memory:
-                return self.parquet.read_row_group(group, columns=[*columns], use_threads=need > _THREADS)
+            if texts := [one.path_in_schema for one in long if one.physical_type == "BYTE_ARRAY"]:
+                options = {"read_dictionary": texts, "page_checksum_verification": True}
+                file = parquet.ParquetFile(self._source, metadata=file.metadata, **options)
+            if size <= most:
+                table = file.read_row_group(group, columns=[*columns], use_threads=size > _THREADS)
+                size = sum(_size(part) for column in table.columns for part in column.chunks)
+            if size <= most:
+                plain = map(schema_of(self.entry.spec.command).field, table.column_names)
+                return table.cast(pyarrow.schema(plain)) if texts else table
         hint = "raise --max-memory, if you trust whoever made it"
-        raise self.damaged(f"row group {group} takes {in_bytes(need)} of memory", hint)
-
-    def _memory(self, group: int, names: Sequence[str]) -> int:
-        """Return the bytes that columns of a row group take at most, or take if that may be more than is allowed."""
-        found, need = self.parquet.metadata.row_group(group), 0
-        for column in map(found.column, range(found.num_columns)):
-            path, size, values = column.path_in_schema, column.total_uncompressed_size, column.num_values
-            if any(path == name or path.startswith(f"{name}.") for name in names):
-                texts = column.physical_type == "BYTE_ARRAY"
-                need += size + (0 if texts else values * _FIXED)
-                if texts and values * size > self._store.memory:
-                    need += self._texts(group, path, values)
-        return need
-
-    def _texts(self, group: int, path: str, values: int) -> int:
-        """Return the bytes that the texts of a column take; the most that they can take if that is allowed."""
-        from pyarrow import compute, parquet, types
-
-        total, metadata = 0, self.parquet.metadata
-        file = parquet.ParquetFile(self._source, metadata=metadata, read_dictionary=[path], buffer_size=1 << 16)
-        for rows in (1, 1 << 16):  # the first row has the dictionary of the others
-            for batch in file.iter_batches(rows, [group], [path], use_threads=False):
-                array = batch.column(0)
-                while not types.is_dictionary(array.type):
-                    array = array.flatten() if types.is_list(array.type) else array.flatten()[0]
-                sizes = compute.binary_length(array.dictionary)
-                if rows > 1:
-                    total += compute.sum(sizes.take(array.indices)).as_py() or 0
-                elif (most := values * (compute.max(sizes).as_py() or 0)) <= self._store.memory:
-                    return most
-                else:
-                    break
-        return total
+        raise self.damaged(f"row group {group} takes {in_bytes(size)} of memory", hint)
 
     def _footer(self) -> bytes:
         """Return the footer."""
@@ -244,6 +216,17 @@ def _edges(column: Any) -> tuple[Any, Any]:
     or if there are nulls."""
     known = column.statistics
     return (known.min, known.max) if known is not None and known.has_min_max and not known.null_count else (None, None)
+
+
+def _size(array: Any) -> int:
+    """Return the bytes that an array takes once each value has its text."""
+    from pyarrow import compute, types
+
+    if types.is_dictionary(array.type):
+        return compute.sum(compute.binary_length(array.dictionary).take(array.indices)).as_py() or 0
+    if types.is_list(array.type):
+        return _size(array.flatten())
+    return sum(map(_size, array.flatten())) if types.is_struct(array.type) else int(array.nbytes)
 
 
 @cache

@@ -14,13 +14,12 @@ are therefore of one chain: if the last one of such a stretch is still on the ch
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.catalog.tables import CHAIN, COMMANDS, DERIVED, SOURCE
 from chainq.errors import IncompleteError, UsageError
-from chainq.lake.names import UNKNOWN, Entry, PartitionSpec, digest, is_settled
+from chainq.lake.data_set import UNKNOWN, Entry, PartitionSpec, digest, is_settled
 from chainq.planning.exchange import NOTHING_KNOWN, Known
 
 NAME = "chain"
@@ -110,11 +109,6 @@ def tasks_of(todos: Sequence[Todo], reads: Mapping[str, str]) -> list[Task]:
 def broken(before: Entry, after: Entry) -> bool:
     """Return whether a partition begins where another ends, but on another chain, according to the known hashes."""
     return _comparable(before, after) and before.last != after.previous
-
-
-def first_broken(entries: Iterable[Entry]) -> tuple[Entry, Entry] | None:
-    """Return the first partition that is on another chain than the previous one, after that one; None without any."""
-    return next((pair for pair in pairwise(sorted(entries)) if broken(*pair)), None)
 
 
 def _comparable(before: Entry, after: Entry) -> bool:

@@ -8,8 +8,8 @@ For a lookup, the columns with the texts are searched. An empty result is certai
 Rejected: an index of its own, which made a search of 10,000 partitions shorter by seconds, and every export longer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial, reduce
 from itertools import compress, pairwise
 from typing import Any
 
@@ -20,11 +20,10 @@ from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, HeightSet
 from chainq.lake import data_set
-from chainq.lake.data_set import export_command, gaps, listed, look
+from chainq.lake.data_set import UNKNOWN, Entry, gaps, lacking, listed, look, writing
 from chainq.lake.files import OPENED, Receipt, StoredFile, StoredRows, schema_of
-from chainq.lake.names import UNKNOWN, Entry, lacking
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
@@ -42,22 +41,22 @@ _NEAR = 100  # heights of a lookup that are read together: a row group contains 
 
 
 class Reader:
-    """One data set, as one listing has it. Threads may share it. `is_service`: it is the service of the run. `memory`:
-    as in `Store`. Raises UsageError if there is no data set.
+    """One data set, as one listing has it. Threads may share it. `memory`: as in `Store`. Raises UsageError if there is
+    no data set.
 
     `first`: the lowest height of the blocks in it, 0 for none; `tip`: the highest, -1 for none. `partition`: heights in
     each partition.
     """
 
-    def __init__(self, destination: str, *, is_service: bool = False, memory: int = MAX_MEMORY) -> None:
+    def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
         extra = "export" if "://" in destination else "parquet"  # which object stores need, too
         with needed("reading a data set needs the pyarrow package", extra):
             import pyarrow
         self._arrow, self._store = pyarrow, open_store(destination, memory)
-        self.label, self._is_service = self._store.label, is_service
+        self.label = self._store.label
         contents = look(self._store)
         self.origin, self.partition = contents.data_set.chain, contents.data_set.partition
-        self._entries, self._span = contents.tables, contents.span
+        self._entries, self._heights = contents.tables, contents.heights
         known = contents.tables
         some = [table for table in BLOCKS if table in known] or list(known)
         self.first = min((known[table][0].spec.start for table in some), default=0)
@@ -75,28 +74,19 @@ class Reader:
         """Return whether any partition shows that a block exists at this height."""
         return any(height in entry.spec.heights for entries in self._entries.values() for entry in entries)
 
-    def need(self, *tables: str, own: bool = False, heights: HeightRange | None = None) -> None:
-        """Raise IncompleteError if the data set has no rows of some of these tables at any height. `own`: as in `has`.
-        `heights`: those to write if other tables do not have them."""
+    def need(self, *tables: str, own: bool = False) -> None:
+        """Raise IncompleteError if the data set has no rows of some tables at any height. `own`: as in `has`."""
         if missing := [table for table in tables if not self.has(table, own=own)]:
-            inside = heights is None or (self._span is not None and heights.common(self._span) == heights)
-            writes, several = self._export(missing, self._span if inside else heights), len(missing) > 1
-            what = f"{self.label} has no table{'s' * several} {', '.join(missing)}"
-            error = lacking(what, f"{writes} writes {'them' if several else 'it'}")
+            what = f"{self.label} has no table{'s' * (len(missing) > 1)} {', '.join(missing)}"
+            error = lacking(what, writing(missing, self._heights, self.label))
             error.table = missing[0]
             raise error
 
-    def _export(self, tables: Sequence[str], heights: HeightRange | None) -> str:
-        """Return the command that writes tables, of whole partitions up to the tip: one that ends at a given height
-        would leave a gap after it."""
-        if heights is not None:
-            end = min(-heights.end // self.partition * -self.partition, max(self.tip + 1, heights.end))
-            heights = HeightRange(heights.start - heights.start % self.partition, end)
-        return export_command(tables, heights, self.label, needs_url=self._is_service)
-
-    def check(self, table: str, heights: HeightRange) -> None:
-        """Raise IncompleteError if the data set lacks heights of a table below its tip."""
-        self._places(table, heights)
+    def _writing(self, table: str, start: int, end: int) -> str:
+        """Return the hint to write heights of a table, of whole partitions up to the tip: one that ends at a given
+        height would leave a gap after it."""
+        end = min(-end // self.partition * -self.partition, max(self.tip + 1, end))
+        return writing([table], HeightRange(start - start % self.partition, end), self.label)
 
     def proved(self, table: str, heights: HeightRange, *, strict: bool) -> list[Entry]:
         """Return the partitions whose rows at some heights can replace the service's rows.
@@ -146,14 +136,12 @@ class Reader:
         found: list[tuple[int, str]] = []
         file = StoredFile(self._store, entry)
         for group, known in file.groups(texts):
-            rows = file.read(group, [*texts, "height", "transaction_id"])
-            for column, text in texts.items():
-                rows = rows.filter(compute.equal(rows.column(column), self._arrow.scalar(text, self._arrow.string())))
-            found += zip(
-                file.within(rows.column("height").to_pylist(), known),
-                rows.column("transaction_id").to_pylist(),
-                strict=True,
-            )
+            keys = file.read(group, [*texts])
+            hits = reduce(compute.and_, (compute.equal(keys.column(column), text) for column, text in texts.items()))
+            if compute.any(hits).as_py():
+                rows = file.read(group, ["height", "transaction_id"]).filter(hits)
+                heights = file.within(rows.column("height").to_pylist(), known)
+                found += zip(heights, rows.column("transaction_id").to_pylist(), strict=True)
         return found
 
     def rows(self, table: str, heights: HeightRange) -> Iterator[Raw]:
@@ -166,7 +154,7 @@ class Reader:
 
         Raises IncompleteError before the first row if the data set lacks heights, and later if a file is damaged.
         """
-        places = self._places(table, heights)
+        places = self.places(table, heights)
         for entry, inside in reversed(places) if reverse else places:
             for batch in self._read(entry, inside, reverse):
                 yield batch if table == entry.spec.command else batch._replace(rows=self._derived(table, batch.rows))
@@ -176,20 +164,19 @@ class Reader:
         held_elsewhere = table not in self._entries and (table in DERIVED or table == "blocks")
         return SOURCE.command if held_elsewhere else table
 
-    def _places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
-        """Return the partitions with these heights, each with its heights to read. Raises IncompleteError."""
-        self.need(table, heights=heights)
+    def places(self, table: str, heights: HeightRange) -> list[tuple[Entry, HeightRange]]:
+        """Return the partitions with these heights, each with its heights to read. Raises IncompleteError if some
+        heights of the table below the tip are missing."""
+        self.need(table)
         heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
         entries = [one for one in self._entries.get(self._source(table), ()) if heights.overlaps(one.spec.heights)]
         if missing := gaps((entry.spec for entry in entries), heights):
-            writes = self._export([table], HeightRange(missing[0].start, missing[-1].end))
             what = f"{self.label} has no whole partition of {table} for {listed(missing)}"
-            raise lacking(what, f"{writes} writes them")
+            raise lacking(what, self._writing(table, missing[0].start, missing[-1].end))
         for one, other in pairwise(entries):
             if broken(one, other):
-                writes = self._export([table], HeightRange(one.spec.start, other.spec.end))
                 what = f"reorg: the partition {other.spec} of {self.label} does not follow on the one before it"
-                raise lacking(what, f"{writes} replaces what is not on the chain")
+                raise lacking(what, self._writing(table, one.spec.start, other.spec.end))
         return [(entry, heights.common(entry.spec.heights)) for entry in entries]
 
     def _read(self, entry: Entry, heights: HeightRange, reverse: bool) -> Iterator[Batch]:
@@ -273,13 +260,13 @@ def program_transactions(
     """
     reader.need("calls", SOURCE.command, own=True)
     whole = HeightRange(start, max(start, reader.tip + 1))
-    reader.check("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
+    reader.places("calls", HeightRange(max(start, reader.first), whole.end) if newest else whole)
     texts = {"program": program, "function": function}
     for batch in _near(reader, "calls", texts, SOURCE.command, reverse=newest):
         every = (row for block in batch.rows for row in looked_up(block))
         called = (row for row in every for _ in range(times_called(bytes(row), program, function)))
         yield batch._replace(rows=list(called))
-    reader.check("calls", whole)
+    reader.places("calls", whole)
 
 
 def _near(
@@ -290,13 +277,10 @@ def _near(
     Raises IncompleteError after the last one if heights from the first one on are missing.
     """
     for _, found in reader.find(table, texts, reverse=reverse):
-        parts: list[HeightRange] = []
-        for height in sorted(height for height, _ in found):
-            near = parts and height - parts[-1].end < _NEAR
-            parts.append(HeightRange(parts.pop().start if near else height, height + 1))
+        parts = [*HeightSet(HeightRange(height, height + _NEAR) for height, _ in found)]
         for part in reversed(parts) if reverse else parts:
-            yield from reader.batches(source, part, reverse=reverse)
-    reader.check(table, HeightRange(reader.first, max(reader.first, reader.tip + 1)))
+            yield from reader.batches(source, HeightRange(part.start, part.end - _NEAR + 1), reverse=reverse)
+    reader.places(table, HeightRange(reader.first, max(reader.first, reader.tip + 1)))
 
 
 def address_transactions(
@@ -306,8 +290,8 @@ def address_transactions(
 
     Raises IncompleteError.
     """
-    reader.need("inputs", own=True, heights=heights)
-    reader.check("inputs", heights)
+    reader.need("inputs", own=True)
+    reader.places("inputs", heights)
     texts = {"value": address, "type": "public", "value_type": "address"}
     for part, found in reader.find("inputs", texts, heights, reverse=reverse):
         if reverse:

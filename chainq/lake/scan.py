@@ -11,10 +11,8 @@ receipt, and what it says of damage names no file.
 """
 
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import chain
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -22,9 +20,8 @@ from chainq.catalog.tables import TABLES
 from chainq.errors import ChainqError, IncompleteError
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import Contents, export_command, gaps, listed
+from chainq.lake.data_set import PARTITION_COLUMN, Contents, PartitionSpec, gaps, listed, writing
 from chainq.lake.files import OPENED, StoredFile, schema_of
-from chainq.lake.names import PARTITION_COLUMN, PartitionSpec
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
@@ -32,16 +29,15 @@ from chainq.text.sanitize import excerpt
 
 T = TypeVar("T")
 GROUP = 64  # files that are skipped together
-TOGETHER = 4 << 20  # bytes of rows that are filtered together
 _HIGHEST = 2**53  # above all heights: a filter that may be true here has no upper bound
 
 
 class Files:
     """The files of one table that has some. `partial`: a query that needs heights of gaps gets the rest.
 
-    `heights`: of the table; `gaps`: those that no file has. `failure`: the error that ended a scan; DuckDB keeps only
-    its text. `needed`: the gaps that a query needs; None before its first scan. `asks_beyond`: a filter asks for
-    heights outside the table. `unfit`: by column of the query, in words, that values of it do not fit its type and are
+    `heights`: of the data set; `gaps`: those that no file has. `failure`: the error that ended a scan, of which DuckDB
+    keeps only the text. `needed`: the gaps that a query needs; None before its first scan. `asks_beyond`: a filter asks
+    for others. `unfit`: by column of the query, in words, that values of it do not fit its type and are
     in `extra` instead.
     """
 
@@ -53,7 +49,7 @@ class Files:
         self._format = dataset.ParquetFileFormat()
         self.table, self._store, self._partial = table, store, partial
         self._partition, self._entries = contents.data_set.partition, {one.spec: one for one in contents.tables[table]}
-        self.heights = contents.heights(table)
+        self.heights = contents.heights
         self.gaps = gaps(self._entries, self.heights)
         self._specs = sorted([*self._entries, *(PartitionSpec(table, *gap.edges) for gap in self.gaps)])
         # First, because DuckDB counts rows with the first column, and this one is in no file, so no page is read.
@@ -95,22 +91,13 @@ class Files:
         return below or (has_high and may_hold(end, _HIGHEST)) or not may_hold(first, end)
 
     def _batches(self, specs: list[PartitionSpec], columns: Sequence[str], where: Any) -> Iterator[Any]:
-        """Yield rows in batches of about `TOGETHER`: DuckDB takes 50 KB for each batch, and keeps them."""
-        held: list[Any] = []
-        size = 0
+        """Yield the rows for which an expression is true."""
         try:
             if self.needed and not self._partial:
                 otherwise = "--partial, or a filter on height, leaves them out"
                 raise missing(self.table, self.needed, self._store.label, otherwise)
-            for table in chain(self._tables(specs, columns, where), [None]):
-                if table is not None:
-                    held.append(table)
-                    size += table.nbytes
-                if held and (table is None or size >= TOGETHER):
-                    some = self._arrow.concat_tables(held)
-                    some = some if where is None else some.filter(where)
-                    yield from some.select(columns).combine_chunks().to_batches()
-                    held, size = [], 0
+            for table in self._tables(specs, columns, where):
+                yield from (table if where is None else table.filter(where)).select(columns).to_batches()
         except ChainqError as error:
             self.failure = error
             raise
@@ -125,12 +112,8 @@ class Files:
             for number, _ in self._possible(list(file.groups()), lambda found: self._at(found[1]), where):
                 self._note_unfit(file, number, names)
                 table, rows = file.read(number, names), file.parquet.metadata.row_group(number).num_rows
-                yield self._arrow.table([self._starts(file.entry.spec.start, rows), *table.columns], schema=schema)
-
-    def _starts(self, start: int, rows: int) -> Any:
-        """Return so many times the start of a file. `pyarrow.repeat` looks for pandas each time."""
-        data = start.to_bytes(8, sys.byteorder) * rows
-        return self._arrow.Array.from_buffers(self._arrow.int64(), rows, [None, self._arrow.py_buffer(data)])
+                starts = self._arrow.repeat(self._arrow.scalar(file.entry.spec.start, self._arrow.int64()), rows)
+                yield self._arrow.table([starts, *table.columns], schema=schema)
 
     def _note_unfit(self, file: StoredFile, group: int, columns: Sequence[str]) -> None:
         """Note the columns of a query of which values are in `extra`. The footer tells if a row group has anything
@@ -180,8 +163,8 @@ class Files:
 
 def missing(table: str, gaps: Sequence[HeightRange], label: str, otherwise: str) -> IncompleteError:
     """Return the error of heights that a table lacks. `otherwise`: what else than writing them helps."""
-    writes = export_command([table], HeightRange(gaps[0].start, gaps[-1].end), label)
-    return IncompleteError(lacks(table, gaps), f"{writes} writes them; {otherwise}")
+    writes = writing([table], HeightRange(gaps[0].start, gaps[-1].end), label)
+    return IncompleteError(lacks(table, gaps), f"{writes}; {otherwise}")
 
 
 def lacks(table: str, gaps: Sequence[HeightRange]) -> str:

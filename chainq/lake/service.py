@@ -6,20 +6,16 @@ standard library: POST to any path handles requests, and GET /healthz checks tha
 
 import math
 import re
-import resource
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from email.message import Message
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from itertools import islice
-from operator import itemgetter
 from threading import BoundedSemaphore
-from time import monotonic
 from typing import Any
 
 import msgspec
@@ -50,9 +46,9 @@ MOST_REQUEST = 150 * 1024
 READERS = 8
 """Requests that read files at the same time; others wait."""
 SECONDS = 10
-"""How long a connection may take to send a request, and stay open without one."""
-MOST_CONNECTIONS, BACKLOG = 512, 32
-"""Open connections (at most half of the files that the process may open), and connections accepted at once."""
+"""How long a connection may send nothing while a request of it is due."""
+BACKLOG = 32
+"""Connections accepted at once."""
 _JSON = "application/json"
 _MOST_NUMBER = 2**32 - 1
 """Highest argument: heights are 32-bit integers, and no page behind that many exists."""
@@ -62,32 +58,20 @@ _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as
 
 
 class RpcError(Exception):
-    """An error for a request, which becomes an error object with this code and message."""
-
-    def __init__(self, code: int | str, message: str) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
+    """An error for a request, which becomes an error object with its arguments: code and message."""
 
 
-class Room:
+class Room(msgspec.Struct):
     """How many bytes the results of a body may still have."""
 
-    def __init__(self, left: float = math.inf) -> None:
-        self.left = left
-
-    def take(self, size: int) -> None:
-        """Take bytes. Raises RpcError if none are left."""
-        self.left -= size
-        if self.left <= 0:
-            limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
-            raise RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
+    left: float = math.inf
 
 
 class StoredService:
     """A data set as a service. Threads may share it. Raises UsageError if there is none."""
 
     def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
-        self._read = partial(reader.Reader, destination, is_service=True, memory=memory)
+        self._read = partial(reader.Reader, destination, memory)
         self.reader = self._read()
         self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,
@@ -104,11 +88,7 @@ class StoredService:
 
         Raises TooHeavyError for memory, IncompleteError and other ChainqErrors if the data set lacks data.
         """
-        asked = msgspec.json.decode(request.body)
-        try:
-            body = self._valid_answer(asked, Room()) or b""
-        except RpcError as refused:
-            body = error(_id(asked), refused.code, refused.message)
+        body = self._answer(msgspec.json.decode(request.body), Room()) or b""
         check_size(len(body), request.most)
         return Response(200, body, {"content-type": _JSON})
 
@@ -127,16 +107,14 @@ class StoredService:
         if content == []:
             return error(None, ENVELOPE, "Invalid Request")
         room = Room(MOST_BYTES)
-        told = (self._told(one, room) for one in (content if isinstance(content, list) else [content]))
+        told = [self._told(request, room) for request in (content if isinstance(content, list) else [content])]
         parts = [part for part in told if part is not None]
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
     def _told(self, request: Any, room: Room) -> bytes | None:
-        """Return the response to one decoded request, None for one without an id."""
+        """Return the same as `_answer`, also if the data set lacks data."""
         try:
-            return self._valid_answer(request, room)
-        except RpcError as refused:
-            return error(_id(request), refused.code, refused.message)
+            return self._answer(request, room)
         except ChainqError as failure:
             # The first height, so that clients need not ask below it. Without its hint, a command for who can write to
             # the data set.
@@ -145,8 +123,17 @@ class StoredService:
             code, message = (NO_TABLE, f"this export has no table {table}") if table else (INCOMPLETE, failure.message)
             return error(_id(request), code, message, data)
 
+    def _answer(self, request: Any, room: Room) -> bytes | None:
+        """Return the response to one decoded request, None for one without an id.
+
+        Raises ChainqErrors of reading."""
+        try:
+            return self._valid_answer(request, room)
+        except RpcError as refused:
+            return error(_id(request), *refused.args)
+
     def _valid_answer(self, request: Any, room: Room) -> bytes | None:
-        """Return the response to one decoded request. Raises RpcError, and ChainqErrors of reading."""
+        """Return the same; raise RpcError instead of an error response."""
         fields = request if isinstance(request, dict) else {}
         name: Any = fields.get("method")
         params: Any = fields.get("params")
@@ -160,7 +147,6 @@ class StoredService:
             raise RpcError(UNKNOWN, "Method not found")
         if method.params and not isinstance(params, dict):
             raise RpcError(PARAMETERS, "Invalid params")
-        room.take(0)  # before anything is read
         given = {param.role: _argument(param, params) for param in method.params}
         try:
             result = self._result(method, given, room)
@@ -170,11 +156,13 @@ class StoredService:
         return b'{"jsonrpc":"2.0","id":' + msgspec.json.encode(fields["id"]) + b',"result":' + result + b"}"
 
     def _result(self, method: Method, given: dict[Role, Any], room: Room) -> bytes:
-        found = self._methods[method.command](method, given)
-        rows = []
+        found, rows = self._methods[method.command](method, given), list[bytes]()
         for row in found if isinstance(found, Iterator) else [Raw(b"null") if found is None else found]:
-            room.take(len(memoryview(row)) + 1)
             rows.append(bytes(row))
+            room.left -= len(rows[-1]) + 1
+            if room.left <= 0:
+                limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
+                raise RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
         return b"[" + b",".join(rows) + b"]" if isinstance(found, Iterator) else rows[0]
 
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
@@ -252,33 +240,15 @@ def _argument(param: Param, params: dict[str, Any]) -> int | str:
 
 
 class Server(ThreadingHTTPServer):
-    """An HTTP server of a data set, with a thread for each connection. Raises OSError if the address is unavailable.
-
-    `open`: since when each connection waits for the end of a request, infinity for those that got one.
-    """
+    """An HTTP server of a data set, with a thread for each connection. Raises OSError if the address is unavailable."""
 
     request_queue_size = BACKLOG
 
     def __init__(self, service: StoredService, host: str, port: int, *, verbose: bool = False) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.service, self.host, self.verbose = service, host, verbose
-        self.reading, self.open = BoundedSemaphore(READERS), dict[Any, float]()
-        self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        self.reading = BoundedSemaphore(READERS)
         super().__init__((host, port), _Connection)
-
-    def service_actions(self) -> None:
-        """End connections that take too long to send a request and, if too many are open, those that wait longest: so
-        clients that never finish their requests lock out nobody. `serve_forever` calls it all the time."""
-        late, excess = monotonic() - SECONDS, len(self.open) - self._most
-        for place, (connection, since) in enumerate(sorted(self.open.items(), key=itemgetter(1))):
-            if since < late or place < excess:
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
-
-    def shutdown_request(self, request: Any) -> None:
-        """Forget a connection that has ended."""
-        self.open.pop(request, None)
-        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a caller that hangs up; show any other error as the standard library does."""
@@ -292,7 +262,7 @@ class _Connection(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def handle_one_request(self) -> None:
-        self.server.open[self.connection] = monotonic()
+        self.connection.settimeout(SECONDS)
         super().handle_one_request()
 
     def do_POST(self) -> None:
@@ -317,7 +287,7 @@ class _Connection(BaseHTTPRequestHandler):
         if not re.fullmatch("[0-9]{1,9}", length) or int(length) > MOST_REQUEST:
             return 413, b"request entity too large\n"
         body = self.rfile.read(int(length))
-        server.open[self.connection] = math.inf
+        self.connection.settimeout(None)
         try:
             if gets:  # apart from the requests, which may wait for each other
                 server.service.reader.check_store()

@@ -24,8 +24,7 @@ from chainq.catalog.tables import FETCHED, TABLES
 from chainq.errors import ChainqError, IncompleteError, UsageError, needed
 from chainq.formats.arrow_rows import MORE, ArrowRows
 from chainq.formats.protocol import few
-from chainq.lake.data_set import Contents, export_command, gaps, look, span
-from chainq.lake.names import PARTITION_COLUMN
+from chainq.lake.data_set import PARTITION_COLUMN, Contents, gaps, look, writing
 from chainq.lake.scan import Files, lacks, missing, view_name
 from chainq.lake.store import Store
 from chainq.process.threads import in_order
@@ -41,12 +40,14 @@ _NESTED = ("STRUCT", "TUPLE", "MAP", "UNION")
 _TIME = re.compile(r"([0-9]{4,}-[0-9]{2}-[0-9]{2}) ([0-9:.]+)(\+00)?")
 _UTC = "SET TimeZone = 'UTC'"
 _CLOSED = (
+    "CREATE SCHEMA chainq",
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",  # nor Python's variables
     "SET enable_progress_bar = false",  # it goes to stdout
     _UTC,
     "SET lock_configuration = true",
 )
+_RESULT = "chainq.result"  # the view of a query, in a schema that `show tables` does not list
 _LONGEST = 300  # characters of an error of DuckDB; a longer one leaves out the functions that it lists
 
 
@@ -124,11 +125,11 @@ class Database:
         """Begin one SELECT; return the types of its columns, by distinct names."""
         text = self._checked(query)
         try:
-            described = self._connection.execute(f"describe from ({text}\n)").fetchall()
+            self._connection.execute(f"create view {_RESULT} as {text}")
         except self._duckdb.Error:  # an EXPLAIN; or an error, which is to be about the query as it was typed
             self._connection.execute(text)
             return {name: str(kind) for name, kind, *_ in self._connection.description}
-        kinds = {name: kind for name, kind, *_ in described}
+        kinds = {name: kind for name, kind, *_ in self._connection.execute(f"describe {_RESULT}").fetchall()}
         for name, kind in kinds.items():
             if _is_nested(kind) and re.search(r"\b(DATE|TIME|TIMESTAMP\w*|INTERVAL)\b", kind):
                 what = (
@@ -136,7 +137,7 @@ class Database:
                 )
                 raise UsageError(what, "cast the dates, times or intervals in it to VARCHAR")
         chosen = (f"#{number}{'::varchar' * _is_time(kind)}" for number, kind in enumerate(kinds.values(), 1))
-        self._connection.execute(f"from ({text}\n) select {', '.join(chosen)}")
+        self._connection.execute(f"from {_RESULT} select {', '.join(chosen)}")
         return kinds
 
     def _checked(self, query: str) -> str:
@@ -151,10 +152,7 @@ class Database:
             what = statements[0].type.name if len(statements) == 1 else f"{len(statements)} statements"
             what = what.replace("MULTI", "a PIVOT without values")
             raise UsageError(f"invalid query: {what}, expected one SELECT")
-        text = statements[0].query.encode()
-        operator = self._duckdb.token_type.operator
-        ends = (at for at, kind in self._duckdb.tokenize(statements[0].query) if kind == operator)  # by bytes
-        return text[: next((at for at in ends if text[at : at + 1] == b";"), None)].decode()
+        return str(statements[0].query)
 
     def _attempt(self, work: Callable[[], T]) -> T:
         """Return the result of a DuckDB call. Raises ChainqError if it fails."""
@@ -172,32 +170,25 @@ class Database:
 
     def _failed(self, error: Exception) -> ChainqError:
         """Return why a query failed: heights that it needs, a file that cannot be read, a table, else the query."""
-        table, named = _unknown(error), re.search('Table with name "?(.*?)"? does not exist', str(error))
         for files in self._files:
             if files.failure is not None:
                 return files.failure
+        named = re.search('Table with name "?(.*?)"? does not exist', str(error))
         if named is None:
             return _invalid(error)
+        if (table := _unknown(error)) and self._contents and table in self._contents.known:
+            hint = writing([table], self._contents.heights, self._label)
+            return IncompleteError(f"the data set has no partition of {view_name(table)}", hint)
         known = FETCHED if self._contents is None else [files.table for files in self._files]
-        found = f"the {'tables are' if self._contents is None else 'data set has'} {', '.join(map(view_name, known))}"
-        if table is None:
-            return UsageError(f"no table {quoted(named[1])}", found)
-        whole = span(files.heights for files in self._files)
-        writes = export_command([table], whole, self._label or "DEST")
-        if self._contents and table in self._contents.known:
-            return IncompleteError(f"the data set has no partition of {view_name(table)}", f"{writes} writes them")
-        return UsageError(f"no table {quoted(named[1])}", f"{found}; {writes} writes {table}")
+        return UsageError(f"no table {quoted(named[1])}", f"the tables are {', '.join(map(view_name, known))}")
 
     def lacking(self) -> list[str]:
-        """Return in words which heights the query needed that no whole partition has, which of its tables cover fewer
-        heights than others or than a filter asks for, and which columns lack values."""
+        """Return in words which heights the query needed that no whole partition has, or that are outside the data set,
+        and which columns lack values."""
         read = [files for files in self._files if files.needed is not None]
         texts = [lacks(files.table, files.needed) for files in read if files.needed]
-        whole = span(files.heights for files in read)
-        for files in read:
-            if files.heights != whole or files.asks_beyond:
-                why = "the query asks for others" if files.asks_beyond else f"the tables of the query span {whole}"
-                texts.append(f"{view_name(files.table)}: {files.heights} only; {why}")
+        beyond = (files for files in read if files.asks_beyond)
+        texts += [f"{view_name(one.table)}: {one.heights} only; the query asks for others" for one in beyond]
         return texts + [f"{view_name(files.table)}: {text}" for files in read for text in files.unfit.values()]
 
     def _rows(self, kinds: Mapping[str, str]) -> Iterator[list[Raw]]:
@@ -222,7 +213,7 @@ def statements(store: Store, warn: Callable[[str], None], *, partial: bool) -> s
     for table in TABLES:
         if table not in contents.tables:
             continue
-        entries, heights = contents.tables[table], contents.heights(table)
+        entries, heights = contents.tables[table], contents.heights
         if lacked := gaps((one.spec for one in entries), heights):
             if not partial:
                 raise missing(table, lacked, store.label, "--partial leaves them out")

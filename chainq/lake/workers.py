@@ -1,68 +1,231 @@
-"""Runs the tasks of an export, in processes of this machine or as tasks of dask.distributed on a cluster.
+"""Writes the partitions of an export, by workers in processes of this machine or on a dask.distributed cluster.
 
-Partitions are independent, so the assignment to workers does not affect any file. A worker that dies is replaced, and
-another one gets its partition.
+A partition of a read is the unit of work. Writing it depends only on plain, picklable values and gives the same rows
+each time, so any worker may write it, and another one may write it again. A file appears whole, under a name that no
+other file has, so that a kill at any moment is harmless.
 
 The service counts calls per client address, whichever process makes them. When it refuses a method to one worker (HTTP
 429), the others pause that method for slightly longer than the refused worker waits. Its next call then shows whether
 to keep waiting, so the other workers need not probe the limit themselves.
 
 A task of dask takes and returns plain values, so workers need only chainq and the profile, and store nothing. If a
-worker dies, others take its tasks; a task that runs twice writes the same file twice. Refusals reach the coordinator as
-dask events.
+worker dies, others take its tasks. Each waits for the service alone.
+
+Rejected: refusals as dask events, by which tasks of a cluster held each other back, too. It took as much code as the
+rest of the engine, and `--rate` keeps a cluster below a limit that is known.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import Any, NamedTuple, cast
 
-import msgspec
+from msgspec import Raw
 
-from chainq.errors import OutputError, UnreachableError, needed
+from chainq._version import __version__
+from chainq.catalog.methods import BY_COMMAND, Method
+from chainq.catalog.tables import TABLES
+from chainq.config.server import completed
+from chainq.config.values import LEAST_MEMORY
+from chainq.errors import BehindError, IncompleteError, OutputError, Shortfall, UnreachableError, needed
+from chainq.fetching.blocks import Tip, hash_text
+from chainq.fetching.links import TIERS
 from chainq.fetching.reading import Note
-from chainq.lake.plan import Task
-from chainq.lake.worker import LESS_MEMORY, Advance, Done, Event, Hold, Job, Worker
+from chainq.fetching.service import Service
+from chainq.heights.bounds import Bounds
+from chainq.heights.range import HeightRange
+from chainq.lake.data_set import Entry, PartitionSpec, digest
+from chainq.lake.files import PartitionFile, Receipt
+from chainq.lake.plan import Task, read_method
+from chainq.lake.store import open_store
+from chainq.planning.exchange import Grade, Known
 from chainq.process import Closing
 from chainq.process.pool import Process, WorkerDiedError, Workers
 from chainq.process.threads import in_order
 from chainq.process.worker import portable
-from chainq.transport.base import Report
+from chainq.query import Query
+from chainq.rows.fields import Picker
+from chainq.rows.tables import table_rows
+from chainq.transport.base import Report, ServiceOptions
 
-if TYPE_CHECKING:
-    from chainq.lake.export import ExportPlan
-    from chainq.planning.exchange import Known
-
+LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
 RETRIES = 2  # of a task whose worker died, by dask
-_underway: dict[tuple[str, str], Worker] = {}
-"""What this process of the cluster is writing, by the topic of the export and the id of the task."""
 DEATHS = 3  # of workers that had the same partition
 LONGER = 1.0  # seconds: longer than most calls take
 
 
-class Listener:
-    """Receives the progress of an export, and what workers say; from any thread. This class shows nothing."""
+class Job(NamedTuple):
+    """One export, the same for all its partitions. `tip`: the coordinator's. `destination`: means the same in every
+    process. `hashes`: whether block hashes are recomputed.
 
-    def warn(self, text: str) -> None:
-        """Show a line for the user."""
+    `service`: the coordinator's, without the headers of its profile. Each worker reads these itself, so that
+    no secret is sent. Rate, concurrency and memory are totals for all workers until the job is `shared`."""
 
-    def trace(self, text: str) -> None:
-        """Show a step of the run, for `--verbose`."""
+    service: ServiceOptions
+    tip: Tip
+    destination: str
+    hashes: bool = False
 
-    def call(self, report: Report) -> None:
-        """Show an attempt of a request."""
+    def shared(self, workers: int) -> "Job":
+        """Return one worker's job: its share of the concurrent requests, the rate and the memory."""
+        service = self.service
+        share = service._replace(
+            rate=None if service.rate is None else service.rate / workers,
+            concurrency=-(-service.concurrency // workers),
+            max_memory=max(LEAST_MEMORY, service.max_memory // workers),
+        )
+        return self._replace(service=share)
 
-    def begin(self, plan: "ExportPlan") -> None:
-        """Show what is to be done."""
 
-    def advanced(self, advance: Advance) -> None:
-        """Show the progress of a partition."""
+class Done(NamedTuple):
+    """A written partition of a read, and its files. `known`: what it learned; `believed`: the unproved heights;
+    `unhashed`: what `hashes` could not check, counted."""
 
-    def wrote(self, done: Done) -> None:
-        """Show that a partition is written."""
+    spec: PartitionSpec
+    files: tuple[Entry, ...]
+    calls: int
+    known: Known
+    believed: tuple[HeightRange, ...]
+    unhashed: Mapping[str, int]
+
+    @property
+    def rows(self) -> int:
+        """Return how many rows its files have."""
+        return sum(entry.rows for entry in self.files)
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes its files have."""
+        return sum(entry.size for entry in self.files)
+
+
+class Advance(NamedTuple):
+    """A worker's progress in a partition: how many heights and rows are written."""
+
+    spec: PartitionSpec
+    heights: int = 0
+    rows: int = 0
+
+
+Hold = tuple[str, float]
+"""A method that the service refused (HTTP 429) to another worker, and for how many seconds its calls pause."""
+Event = Note | Advance | Report
+"""What a worker tells meanwhile; a report is of one attempt of a request."""
+Hear = Callable[[object, Event], None]
+"""Is called with a worker and what it tells, from any thread."""
+
+
+class Worker(Closing):
+    """Writes partitions of one export in sequence, over the same connections. A context manager. Raises UsageError."""
+
+    def __init__(self, job: Job, say: Callable[[Event], None] = lambda _: None) -> None:
+        self._job, self._say, self._calls = job, say, 0
+        self._store = open_store(job.destination)
+        self._service = Service(
+            completed(job.service), report=self._count, warn=self._warn, trace=lambda text: say(Note(text, False))
+        )
+        self._service.blocks.known = job.tip
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._service.close()
+
+    def hold_back(self, hold: Hold) -> None:
+        """Pause calls of a method; callable from any thread."""
+        self._service.connection.limiter.hold_back(*hold)
+
+    def write(self, task: Task) -> Done:
+        """Fetch, prove and write one partition, up to the height of which the service lacks rows: the next run writes
+        the rest. Raises ChainqError, and then keeps the previous files."""
+        try:
+            return self._write(task)
+        except MemoryError:
+            raise OutputError("out of memory", LESS_MEMORY) from None
+        except BehindError as error:
+            if not task.spec.start < error.height < task.spec.end:
+                raise
+            end, why = error.height, error.message
+        self._warn(Shortfall(f"{why}: this run ends before that height"))
+        return self.write(task._replace(spec=task.spec._replace(end=end)))
+
+    def _write(self, task: Task) -> Done:
+        (spec, tables, _), service, calls, tip = task, self._service, self._calls, self._job.tip.height
+        method = read_method(spec.command)
+        hashed = self._job.hashes and method.command in TIERS
+        service.believed.clear()
+        service.unhashed.clear()
+        service.learned[method.name] = task.known
+        self._say(Note(str(spec), False))
+        self._say(Advance(spec))
+        with ExitStack() as stack:
+            uploads = {table: stack.enter_context(self._store.upload()) for table in tables}
+            files = {table: PartitionFile(TABLES[table], one.write, self._warn) for table, one in uploads.items()}
+            (first, last, previous), proofs = self._fetch(task, method, files, int(hashed))
+            entries = []
+            for table, file in files.items():
+                entry = Entry(spec._replace(command=table), tip, file.rows, digest(previous), digest(last))
+                receipt = Receipt(
+                    name=entry.name,
+                    first_hash=first,
+                    last_hash=last,
+                    previous_hash=previous,
+                    sha256=file.sha256.hexdigest(),
+                    proof=dict(proofs),
+                    calls=self._calls - calls,
+                    dialect=service.dialect.name,
+                    version=__version__,
+                    source="" if method.command == table else method.command,
+                    hashes=TIERS[method.command] if hashed else "",
+                    unhashed=dict(service.unhashed),
+                )
+                file.finish(receipt)
+                entries.append(entry._replace(size=uploads[table].publish(entry.name)))
+        believed, known = tuple(service.believed.get(method.name, ())), service.learned[method.name]
+        return Done(spec, tuple(entries), self._calls - calls, known, believed, dict(service.unhashed))
+
+    def _fetch(
+        self, task: Task, method: Method, files: Mapping[str, PartitionFile], hash_workers: int
+    ) -> tuple[tuple[str, str, str], Counter[Grade]]:
+        """Write all rows to their tables; return the hashes of the first and the last block and of the block before,
+        and how often rows were proved in which way."""
+        spec, proofs = task.spec, Counter[Grade]()
+        read, ends = 0, list[Raw]()
+        query = Query(method, bounds=Bounds(start=spec.start, end=spec.end), hash_workers=hash_workers)
+        batches = self._service.fetch_range(query, spec.heights)
+        before = None if method.linked else self._service.blocks.block_hash(spec.end - 1)
+        for batch in batches:
+            if batch.proof is not None:
+                proofs[batch.proof.grade] += 1
+            if batch.rows:
+                ends = [ends[0] if ends else batch.rows[0].copy(), batch.rows[-1].copy()]
+            read += len(batch.rows)
+            parts = [table_rows(row) for row in batch.rows] if {*files} - {method.command} else []
+            for table, file in files.items():
+                file.write(batch.rows if table == method.command else [row for part in parts for row in part[table]])
+            if batch.heights is not None:
+                self._say(Advance(spec, batch.heights.end - spec.start, sum(file.rows for file in files.values())))
+            del batch, parts  # their rows keep their whole response in memory, and the next wait may be long
+        if method.linked and read != len(spec.heights):
+            raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
+        if not method.linked:
+            wanted = dict.fromkeys([spec.start, spec.end - 1])
+            ends = [row for some in self._service.fetch_lookups(BY_COMMAND["block"], wanted) for row in some.rows]
+        pick = Picker(["block_hash", "previous_hash"])  # of other rows as the service returns them now
+        (first, previous), last = map(hash_text, pick(ends[0])), hash_text(pick(ends[-1])[0])
+        if not method.linked and last != (before or ""):
+            what = f"{spec}: block {spec.end - 1} was replaced while rows were fetched"
+            raise IncompleteError(what, "run the command again")
+        return (first, last, previous), proofs
+
+    def _warn(self, text: str) -> None:
+        self._say(Note(text))
+
+    def _count(self, report: Report) -> None:
+        self._calls += 1
+        self._say(report)
 
 
 def write_all(crew: "Crew", tasks: Sequence[Task]) -> Iterator[Done]:
@@ -85,39 +248,29 @@ def write_all(crew: "Crew", tasks: Sequence[Task]) -> Iterator[Done]:
     return in_order(crew.size, (partial(write, task) for task in tasks), len(tasks) + 1)
 
 
-class Relay:
-    """Passes on what workers say, and finds which refusals make the others pause. For any thread."""
+class Holds:
+    """Finds which refusals of the service make other workers pause. For any thread."""
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener, self._lock = listener, Lock()
-        self._warned: set[str] = set()
+    def __init__(self) -> None:
+        self._lock = Lock()
         self._held: dict[str, float] = {}  # by method, until when
 
-    def heard(self, worker: object, event: Event, now: float) -> Hold | None:
-        """Pass an event on, a warning once, although every worker sends it; return the hold for all workers but this
-        one, if it is new. `now`: by any steady clock."""
+    def of(self, event: Event, now: float) -> Hold | None:
+        """Return the hold for all other workers that an event leads to, if it is new. `now`: by any steady clock."""
+        if not isinstance(event, Report) or not event.rate_limited or event.wait is None:
+            return None
         with self._lock:
-            if isinstance(event, Advance):
-                self._listener.advanced(event)
-            elif isinstance(event, Report):
-                self._listener.call(event)
-                known = now < self._held.get(event.method, 0.0)  # it was in progress, or its worker has the hold
-                if event.rate_limited and event.wait is not None and not known:
-                    self._held[event.method] = now + event.wait
-                    return event.method, event.wait + LONGER
-            elif not event.warning:
-                self._listener.trace(f"worker {worker}: {event.text}")
-            elif event.text not in self._warned:
-                self._warned.add(event.text)
-                self._listener.warn(event.text)
-        return None
+            if now < self._held.get(event.method, 0.0):  # it was in progress, or its worker has the hold
+                return None
+            self._held[event.method] = now + event.wait
+        return event.method, event.wait + LONGER
 
 
 class LocalCrew(Closing):
     """At most so many processes of this machine, one for each of `tasks` at most."""
 
-    def __init__(self, most: int, job: Job, tasks: int, listener: Listener) -> None:
-        self.size, self._listener, self._relay = max(1, min(most, tasks)), listener, Relay(listener)
+    def __init__(self, most: int, job: Job, tasks: int, hear: Hear) -> None:
+        self.size, self._told, self._holds = max(1, min(most, tasks)), hear, Holds()
         self._closed = False
         self._workers = Workers(partial(Worker, job.shared(self.size)), self._hear)
 
@@ -136,11 +289,12 @@ class LocalCrew(Closing):
                 if self._closed:
                     raise
                 how = death.message
-                self._listener.warn(f"{how} at {task.spec}")
+                self._told(0, Note(f"{how} at {task.spec}"))
         raise OutputError(f"{task.spec}: {how}, {DEATHS} times", f"if memory ran out, {LESS_MEMORY}")
 
     def _hear(self, process: Process, event: Event) -> None:
-        if hold := self._relay.heard(process.number, event, monotonic()):
+        self._told(process.number, event)
+        if hold := self._holds.of(event, monotonic()):
             self._workers.tell_others(process, Worker.hold_back, hold)
 
 
@@ -152,81 +306,51 @@ class DaskCrew(Closing):
     UnreachableError if there is no scheduler.
     """
 
-    def __init__(self, scheduler: str | None, workers: int, job: Job, tasks: int, listener: Listener) -> None:
+    def __init__(self, scheduler: str | None, workers: int, job: Job, tasks: int, hear: Hear) -> None:
         with needed("the engine dask needs dask.distributed", "dask"):
             import distributed
-
-            dask: Any = distributed  # it is only partly typed
-        self._relay, self._stack = Relay(listener), ExitStack()
-        self._topic = f"chainq-{uuid4().hex}"  # of dask's events of this export
-        at: Any = scheduler
-        if scheduler is None:  # processes, because Python code handles the rows
-            options = {"dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR"}
-            at = dask.LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, **options)
-            self._stack.enter_context(at)
+        # Processes, because Python code handles the rows.
+        local: dict[str, Any] = {"n_workers": workers, "threads_per_worker": 1, "processes": True}
+        quiet = {"dashboard_address": "127.0.0.1:0", "silence_logs": "ERROR"}
+        client: Any = distributed.Client  # it is only partly typed
         try:
-            self._client: Any = self._stack.enter_context(dask.Client(at))  # waits as dask is configured
+            self._client = client(scheduler, **({} if scheduler else local | quiet))  # waits as dask is configured
         except (OSError, ValueError) as error:
             raise UnreachableError(f"no dask scheduler at {scheduler}: {error}") from None
-        self._client.subscribe_topic(self._topic, self._hear)
         self.size = min(max(1, sum(self._client.nthreads().values())), tasks)
-        self._job = job.shared(self.size)
+        self._job, self._told = job.shared(self.size), hear
 
     def close(self) -> None:
         """Leave the cluster; end it if it is of this machine."""
-        self._stack.close()
+        self._client.close()
 
     def write(self, task: Task) -> Done:
         """Write a partition in a task of the cluster."""
-        name = f"{task.spec.command}-{task.spec.start}"
-        values = self._topic, self._job, task
-        future = self._client.submit(_write, *values, key=f"{name}-{uuid4().hex}", retries=RETRIES, pure=False)
+        future = self._client.submit(_write, self._job, task, retries=RETRIES, pure=False)
         try:
             worker, notes, outcome = future.result()
         except Exception as error:  # dask's own, such as the death of several workers
-            raise OutputError(f"{name}: {' '.join(str(error).split())}", "see the logs of the scheduler") from None
+            what = f"{task.spec}: {' '.join(str(error).split())}"
+            raise OutputError(what, "see the logs of the scheduler") from None
         for note in notes:
-            self._relay.heard(worker, note, monotonic())
+            self._told(worker, note)
         if isinstance(outcome, Exception):
             raise outcome
-        done: Done = outcome
-        return done
-
-    async def _hear(self, event: tuple[float, bytes]) -> None:
-        """Pass on that the service refused a task's call, and make the other tasks pause if that is new."""
-        refused, report = msgspec.json.decode(event[1], type=tuple[str, Report])
-        if hold := self._relay.heard(refused, report, monotonic()):
-            await self._client.run(_hold_back, self._topic, refused, hold, on_error="ignore")
+        return cast("Done", outcome)
 
 
-def _write(topic: str, job: Job, task: Task) -> tuple[str, list[Note], Done | Exception]:
+def _write(job: Job, task: Task) -> tuple[str, list[Event], Done | Exception]:
     """Write one partition; dask runs this on a worker. Return its address, what it said, and the partition or error."""
     from distributed import get_worker
 
-    here, key = get_worker(), (topic, uuid4().hex)
-    notes: list[Note] = []
-
-    def say(event: Event) -> None:
-        if isinstance(event, Note):
-            notes.append(event)
-        elif isinstance(event, Report) and event.rate_limited:
-            here.log_event(topic, msgspec.json.encode((key[1], event)))  # dask takes bytes
-
+    events: list[Event] = []
+    outcome: Done | Exception
     try:
-        with Worker(job, say) as worker:
-            _underway[key] = worker
-            return str(here.address), notes, worker.write(task)
+        with Worker(job, events.append) as worker:
+            outcome = worker.write(task)
     except Exception as error:
-        return str(here.address), notes, portable(error)
-    finally:
-        _underway.pop(key, None)
-
-
-def _hold_back(topic: str, refused: str, hold: Hold) -> None:
-    """Make all tasks of an export in this process but one pause a method; dask runs this on each worker."""
-    for (of, task), worker in list(_underway.items()):
-        if of == topic and task != refused:
-            worker.hold_back(hold)
+        outcome = portable(error)
+    return str(get_worker().address), [one for one in events if not isinstance(one, Advance)], outcome
 
 
 Crew = LocalCrew | DaskCrew

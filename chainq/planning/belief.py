@@ -8,7 +8,7 @@ from collections import Counter
 from math import ceil
 
 from chainq import tuning
-from chainq.errors import ChainqError, IncompleteError
+from chainq.errors import ChainqError, ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE
 from chainq.planning.kernel import Proved, believed
@@ -25,7 +25,7 @@ class Believer:
         self._failure: ChainqError | None = None  # of the last request that was too large
 
     def believe(self, heights: HeightRange) -> Proved:
-        """Return the rows of the first of some heights, on which responses agree. Raises IncompleteError if they do
+        """Return the rows of the first of some heights, on which responses agree. Raises ProofError if they do
         not agree, and what requests raise."""
         width = self._window(heights)
         while True:
@@ -89,14 +89,14 @@ class Believer:
         return _counted(lower) + _counted(upper) != _counted(page)
 
     def _one_height(self, heights: HeightRange) -> Page:
-        """Return the rows of one height that fills a response, with a larger page. Raises IncompleteError."""
+        """Return the rows of one height that fills a response, with a larger page. Raises ProofError."""
         size = self._run.size or 1
         for power in range(tuning.BELIEVED_PAGES + 1):
             if page := self._agreed(heights, size * tuning.LARGER**power):
                 return page
         if self._failure:
             raise weighed(heights.start, size, self._ask, self._failure)
-        raise IncompleteError(f"{heights}: it has more rows than one response returns, and no full block names them")
+        raise ProofError(f"{heights}: it has more rows than one response returns, and no full block names them")
 
 
 def _counted(page: Page) -> Counter[bytes]:

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from chainq import tuning
-from chainq.errors import IncompleteError
+from chainq.errors import ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, NO_VERIFY, RowsRequest, behind, lacking, listed
 from chainq.planning.kernel import Proved, believed, by_height
@@ -14,7 +14,7 @@ from chainq.rows.sorting import Page
 def prove_blocks(heights: HeightRange, run: Run) -> list[Proved]:
     """Return the blocks of the first heights, those that adjoin; none if all are above the tip.
 
-    Without verification, missing and duplicate blocks are noted and passed on. Raises IncompleteError.
+    Without verification, missing and duplicate blocks are noted and passed on. Raises ProofError.
     """
     start, end = heights.edges
     for _ in range(tuning.BLOCK_ATTEMPTS):
@@ -28,7 +28,7 @@ def prove_blocks(heights: HeightRange, run: Run) -> list[Proved]:
     asked = HeightRange(start, end)
     said = _fault(page, asked, run)
     if run.query.verify:
-        raise IncompleteError(f"{asked}: {said}", behind(start, run.top or 0) or NO_VERIFY)
+        raise ProofError(f"{asked}: {said}", behind(start, run.top or 0) or NO_VERIFY)
     run.note(f"{asked}: {said}")
     return [believed(asked, page.rows, page.heights)]
 

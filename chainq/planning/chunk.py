@@ -19,13 +19,13 @@ from math import ceil
 from typing import NamedTuple
 
 from chainq import tuning
-from chainq.errors import BehindError, ChainqError, IncompleteError, ServiceError
+from chainq.errors import BehindError, ChainqError, ProofError, ServiceError
 from chainq.heights.range import HeightRange
 from chainq.planning.belief import Believer
 from chainq.planning.blocks import prove_blocks
 from chainq.planning.exchange import DIVISIBLE, Due, Grade, RowsRequest
 from chainq.planning.kernel import Named, Proved, by_order, by_witness, compare, demote, next_power
-from chainq.planning.named import Ask, Collector
+from chainq.planning.named import Collector
 from chainq.planning.run import Run
 from chainq.rows.sorting import Page
 
@@ -53,7 +53,7 @@ class Prover:
     def prove(self, heights: HeightRange, overlap: int) -> Outcome:
         """Return proofs of the first of some heights.
 
-        Raises IncompleteError if responses contradict each other or nothing helps, and the failures of requests.
+        Raises ProofError if responses contradict each other or nothing helps, and the failures of requests.
         """
         run = self._run
         if run.method.linked:
@@ -78,7 +78,7 @@ class Prover:
     # Requests
 
     def _list(self, heights: HeightRange, size: int | None, number: int = 0) -> Page:
-        """Return a page of the list, whose order is noted. Raises what requests raise."""
+        """Return a page of the list, whose order is noted, if rows have heights. Raises what requests raise."""
         self._responses += 1
         page = self._run.page(RowsRequest(heights, size, number, self._located))
         if page.ordered:
@@ -107,11 +107,7 @@ class Prover:
             if not self._located:
                 raise
             self._run.leave_records()
-            raise IncompleteError(f"{heights}: the service has no records") from None
-
-    def _rows(self, heights: HeightRange, size: int | None, number: int) -> Page:
-        self._responses += 1
-        return self._run.page(RowsRequest(heights, size, number))
+            raise ProofError(f"{heights}: the service has no records") from None
 
     def _due(self, start: int, end: int) -> Due | None:
         self._responses += 1
@@ -159,7 +155,8 @@ class Prover:
 
     def _lacks(self, asked: HeightRange, page: Page) -> bool:
         """Return whether a page lacks a row that another response has shown: then it failed for its size."""
-        known = self._run.known_row(HeightRange(asked.start + 1, asked.end))
+        with self._run.lock:
+            known = self._run.conservation.lowest(HeightRange(asked.start + 1, asked.end))
         if known is None or known in page.heights:
             return False
         self._run.too_heavy(asked)
@@ -235,9 +232,6 @@ class Prover:
     def _names(self, due: Due) -> Named:
         return Named(due, self._run.names, self._run.kinds)
 
-    def _ask(self) -> Ask:
-        return self._list if self._listed_heights else self._rows
-
     def _dense(self, start: int, overlap: int) -> list[Proved]:
         """Prove one height that fills a response: with a larger page that shows a row beyond, else by name."""
         run = self._run
@@ -258,7 +252,7 @@ class Prover:
             due = self._due(start, end) if few or run.empty < tuning.MOST_EMPTY else None
             if due is None:
                 end = start + 1 if start in run.heavy and run.blocks else end
-                return [*parts, Believer(run, self._ask()).believe(HeightRange(start, end))]
+                return [*parts, Believer(run, self._list).believe(HeightRange(start, end))]
             parts += self._shown(due, page)
             start = parts[-1].heights.end
         return parts
@@ -268,15 +262,15 @@ class Prover:
         run, named = self._run, self._names(due)
         if page is not None:
             named.see(due.heights, page)
-        proof, left = self._collected(named, self._ask(), seen=page is not None)
+        proof, left = self._collected(named, seen=page is not None)
         if left is not None and self._must_come(named, left):
-            proof, left = self._collected(named, self._ask(), seen=True)
+            proof, left = self._collected(named, seen=True)
         if self._listed_heights:
             page = run.sort[self._located](proof.rows, proof.heights)
             proof = proof._replace(rows=page.rows, row_heights=page.heights)
         parts = [proof] if len(proof.heights) else []
         if left is not None and left == proof.heights.end:
-            parts.append(Believer(run, self._ask()).believe(HeightRange(left, left + 1)))
+            parts.append(Believer(run, self._list).believe(HeightRange(left, left + 1)))
         return parts
 
     def _must_come(self, named: Named, height: int) -> bool:
@@ -291,14 +285,14 @@ class Prover:
                     self._names(due).see(due.heights, page)
         return named.owed(height) > 0
 
-    def _collected(self, named: Named, ask: Ask, *, seen: bool = False) -> tuple[Proved, int | None]:
+    def _collected(self, named: Named, *, seen: bool = False) -> tuple[Proved, int | None]:
         """Return the proof of the first heights whose rows came, and the height whose rows need not come.
 
         Raises BehindError if rows of the first height must come and do not; of others, when it is their turn.
         """
         left = None
         try:
-            left = Collector(named, ask, self._run.size, self._run.top or 0).collect(seen=seen)
+            left = Collector(named, self._list, self._run.size, self._run.top or 0).collect(seen=seen)
         except BehindError:
             if not len(by_witness(named).heights):
                 raise
@@ -306,14 +300,14 @@ class Prover:
 
     def _owned(self, proofs: list[Proved]) -> tuple[list[Proved], list[Proved]]:
         """Return the proofs of records whose identities rows of `ownership` have too, and these rows for each."""
-        run = self._run
+        run, self._located = self._run, False  # the list is that of ownership now
         heights = HeightRange(proofs[0].heights.start, proofs[-1].heights.end)
         at = {
             key: height
             for proof in proofs
             for key, height in zip(run.names(proof.rows), proof.row_heights, strict=True)
         }
-        shown, _ = self._collected(Named(Due(heights, at), run.names, run.kinds), self._rows)
+        shown, _ = self._collected(self._names(Due(heights, at)))
         proofs = [proof.cut(*shown.heights.edges) for proof in proofs if proof.heights.overlaps(shown.heights)]
         if shown.heights != heights:
             self._beyond = None

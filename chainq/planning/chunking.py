@@ -12,11 +12,6 @@ from chainq.query import Query
 from chainq.text.humanize import counted
 
 
-def proving(heights: HeightRange) -> str:
-    """Return why requests go beyond the heights whose rows are wanted."""
-    return f"to prove {heights} complete"
-
-
 def page_sizes(query: Query) -> tuple[int | None, float | None]:
     """Return the page size that requests ask for, and the rows that a chunk should hold; None without pages.
 

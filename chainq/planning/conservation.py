@@ -6,7 +6,7 @@ never remove one. It keeps only rows that are not printed yet.
 
 from bisect import bisect_left
 
-from chainq.errors import IncompleteError
+from chainq.errors import ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.kernel import AGAIN, Proved
 from chainq.rows.sorting import Page
@@ -30,7 +30,7 @@ class Conservation:
         return min((first[0] for first in firsts if first), default=None)
 
     def check(self, proved: Proved) -> None:
-        """Raise IncompleteError if these are not all rows of their heights that responses have shown."""
+        """Raise ProofError if these are not all rows of their heights that responses have shown."""
         heights = proved.heights
         for page in self._seen:
             shown = page.rows[_at(page, heights)]
@@ -39,7 +39,7 @@ class Conservation:
                 continue
             if lost := len(set(map(bytes, shown)) - set(map(bytes, there))):
                 rows = "a row that a response showed is" if lost == 1 else f"{lost} rows that responses showed are"
-                raise IncompleteError(f"{heights}: {rows} not among those that are proved there", AGAIN)
+                raise ProofError(f"{heights}: {rows} not among those that are proved there", AGAIN)
 
     def print(self, heights: HeightRange) -> None:
         """Record that the rows of these heights are printed, and forget what is behind."""

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Raw
-
 from chainq import tuning
 from chainq.errors import (
     BrokenBodyError,
@@ -87,15 +85,6 @@ class Proof(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.grade} ({self.responses} response{'' if self.responses == 1 else 's'})"
-
-
-class ChunkResult(NamedTuple):
-    """All rows of `heights`. `row_heights`: the height of each row, empty if rows have none."""
-
-    heights: HeightRange
-    rows: list[Raw]
-    row_heights: list[int]
-    proof: Proof
 
 
 class Known(NamedTuple):

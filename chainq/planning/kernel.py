@@ -26,7 +26,7 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq import tuning
-from chainq.errors import IncompleteError
+from chainq.errors import ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, Grade, Key, RowsRequest
 from chainq.rows.block import UNLISTED
@@ -166,7 +166,7 @@ class Named:
         self._found: dict[Key, dict[Key, Raw]] = {}
 
     def see(self, heights: HeightRange, page: Page) -> None:
-        """Record a response for `heights`. Raises IncompleteError for a row that is not due at its height."""
+        """Record a response for `heights`. Raises ProofError for a row that is not due at its height."""
         row_heights = page.heights or [-1] * len(page.rows)  # -1: not known
         for key, row, height in zip(self._names(page.rows), page.rows, row_heights, strict=True):
             if height >= 0 and height not in self.heights:
@@ -175,13 +175,13 @@ class Named:
             at = self._due.at.get(name)
             if at is None or at not in heights or (height >= 0 and at != height):
                 where = heights if height < 0 else f"height {height}"
-                raise IncompleteError(f"{where}: a row is not in the block at that height, by its full block", AGAIN)
+                raise ProofError(f"{where}: a row is not in the block at that height, by its full block", AGAIN)
             rows = self._found.setdefault(name, {})
             known = rows.setdefault(key, Raw(bytes(row)))  # a row keeps its whole response
             if len(rows) > 1:
                 self.kinds.join({one[-1] for one in rows})
             if bytes(known) != bytes(row):
-                raise IncompleteError(f"{heights}: a row differs between responses", AGAIN)
+                raise ProofError(f"{heights}: a row differs between responses", AGAIN)
             self.kinds.note(self._due.kinds.get(name, ()))
 
     def kinds_at(self, key: Key) -> tuple[str, ...]:
@@ -208,11 +208,8 @@ class Named:
         return sum(at == height for at in self._due.at.values())
 
 
-def by_witness(named: Named, grade: Grade = Grade.WITNESS) -> Proved:
-    """Rule 2: a height is complete when every row that another method names there was shown.
-
-    `grade`: what the other method's rows rest on, if they are a list of their own.
-    """
+def by_witness(named: Named) -> Proved:
+    """Rule 2: a height is complete when every row that another method names there was shown."""
     end = min([height for height, _ in named.missing()], default=named.heights.end)
     shown = sorted(
         (
@@ -224,19 +221,19 @@ def by_witness(named: Named, grade: Grade = Grade.WITNESS) -> Proved:
         key=lambda one: one[:2],
     )
     heights = HeightRange(named.heights.start, end)
-    return Proved(heights, [row for _, _, row in shown], [at for at, _, _ in shown], grade)
+    return Proved(heights, [row for _, _, row in shown], [at for at, _, _ in shown], Grade.WITNESS)
 
 
 def compare(proof: Proved, named: Named) -> list[int]:
     """Return the heights of an ordered proof that lack rows that another method names, if the service need not list
-    these. Raises IncompleteError if it must, or for rows that are not due."""
+    these. Raises ProofError if it must, or for rows that are not due."""
     both = proof.heights.common(named.heights)
     shown = proof.cut(*both.edges)
     named.see(both, Page(shown.rows, shown.row_heights))
     lacking = [(height, key) for height, key in named.missing() if height in both]
     for height, key in lacking:
         if named.kinds.must(kinds := named.kinds_at(key)):
-            raise IncompleteError(f"height {height}: a row that another method has is not listed", AGAIN)
+            raise ProofError(f"height {height}: a row that another method has is not listed", AGAIN)
         named.kinds.lack(kinds, height)
     return sorted({height for height, key in lacking if named.kinds.may(named.kinds_at(key))})
 
@@ -249,8 +246,8 @@ def demote(proof: Proved, heights: Collection[int]) -> list[Proved]:
 
 
 def check_meeting(below: Proved, above: Proved) -> None:
-    """Raise IncompleteError if two proofs differ in the rows of the heights that both have."""
+    """Raise ProofError if two proofs differ in the rows of the heights that both have."""
     both = below.heights.common(above.heights)
     one, other = below.cut(*both.edges).rows, above.cut(*both.edges).rows
     if one != other and sorted(map(bytes, one)) != sorted(map(bytes, other)):
-        raise IncompleteError(f"{both}: two responses differ in their rows", AGAIN)
+        raise ProofError(f"{both}: two responses differ in their rows", AGAIN)

@@ -29,14 +29,16 @@ from msgspec.json import encode
 
 from chainq import tuning
 from chainq.catalog.methods import Role
-from chainq.errors import IncompleteError
+from chainq.errors import ProofError
 from chainq.planning.exchange import DIVISIBLE, Grade, Proof
 from chainq.query import Query
 from chainq.rows.fields import in_place
 from chainq.rows.transaction import Time, blocks_of, in_order, times_called, times_of
 
 _NARROWED = "pages fail for their size or number, so chainq requests fewer rows at a time, which is slow"
-_FROM_BLOCKS = "chainq takes rows from full blocks"
+
+Result = tuple[list[Raw], Proof]
+"""Rows of complete blocks in the order of the output, and the proof of that."""
 
 
 class PageRequest(NamedTuple):
@@ -45,13 +47,6 @@ class PageRequest(NamedTuple):
     number: int
     size: int
     ahead: int = 0
-
-
-class PageResult(NamedTuple):
-    """Rows of complete blocks in the order of the output, and the grade of their proof."""
-
-    rows: list[Raw]
-    proof: Proof
 
 
 class _Block:
@@ -71,14 +66,14 @@ class _Block:
         return self.position + len(self.rows)
 
     def add(self, rows: Sequence[Raw], times: Sequence[Time]) -> None:
-        """Add the rows of the next positions, from one response. Raises IncompleteError if rows repeat endlessly."""
+        """Add the rows of the next positions, from one response. Raises ProofError if rows repeat endlessly."""
         self.whole = self.whole or [*rows]
         self.rows += rows
         self.times += times
         self._distinct.update(map(bytes, rows))
         if len(self.rows) > tuning.MOST_TRANSITIONS * len(self._distinct):
             repeated = f"row {self.position}: {len(self.rows)} rows repeat {len(self._distinct)}"
-            raise IncompleteError(repeated, "the service seems to ignore `page`")
+            raise ProofError(repeated, "the service seems to ignore `page`")
 
 
 class PagePlan:
@@ -95,7 +90,7 @@ class PagePlan:
         self,
         query: Query,
         ask: Callable[[PageRequest], list[Raw]],
-        full_block: Callable[[int], tuple[int, list[Raw]]],
+        full_block: Callable[[int], list[Raw]],
         *,
         largest: int | None = None,
         window: int = 10,
@@ -117,14 +112,14 @@ class PagePlan:
         self.notes: list[str] = []
         self.believed: range | None = None
 
-    def results(self) -> Iterator[PageResult]:
+    def results(self) -> Iterator[Result]:
         """Yield the rows: of the whole list, or if the query says so its newest ones, the newest first.
 
-        Raises IncompleteError if rows are missing or contradict each other, and the failures of requests.
+        Raises ProofError if rows are missing or contradict each other, and the failures of requests.
         """
         return self._newest(self._query.limit or 0) if self._query.newest else self._read(0)
 
-    def _read(self, start: int) -> Iterator[PageResult]:
+    def _read(self, start: int) -> Iterator[Result]:
         """Yield the list starting at position `start`; above 0 without the block there, which may begin before it."""
         block = _Block(start)
         ends: bool | None = False
@@ -143,7 +138,7 @@ class PagePlan:
         elif ends:
             self._believe(range(0))
 
-    def _newest(self, wanted: int) -> Iterator[PageResult]:
+    def _newest(self, wanted: int) -> Iterator[Result]:
         """Yield the last rows of the list, the newest first.
 
         A million rows take about 20 of the lightest calls (`_near_end`). An empty page that should have had a row does
@@ -156,13 +151,13 @@ class PagePlan:
             self._size = self._most = max(1, min(behind, most))
             start = max(0, end - behind) // self._size * self._size
             kept.clear()
-            for result in self._read(start):
-                kept += result.rows
+            for rows, _ in self._read(start):
+                kept += rows
             behind *= 2
         if kept:
             self.believed = None  # rows before these are not returned
             self._believe(range(self._end - len(kept), self._end))
-            yield PageResult([*kept][::-1], Proof(Grade.BELIEF, self._responses))
+            yield [*kept][::-1], Proof(Grade.BELIEF, self._responses)
 
     def _near_end(self, near: int) -> int:
         """Return a position after which at most `near` rows follow, judging by empty pages: of one row at growing
@@ -172,24 +167,24 @@ class PagePlan:
             position = (known + beyond) // 2 if beyond else max(near, known * tuning.STRIDE)
             rows = self._page(PageRequest(position, 1))
             if rows and position > tuning.LONGEST_LIST:
-                raise IncompleteError(
+                raise ProofError(
                     f"page {position} of 1 row has one: the service ignores `page`",
                     "chainq program-transactions reads the list from its beginning without --newest",
                 )
             known, beyond = (position, beyond) if rows else (known, position)
         return beyond
 
-    def _give(self, rows: list[Raw], end: int, grade: Grade) -> Iterator[PageResult]:
+    def _give(self, rows: list[Raw], end: int, grade: Grade) -> Iterator[Result]:
         if rows:
             self._end = end
             if grade is Grade.BELIEF:
                 self._believe(range(end - len(rows), end))
-            yield PageResult(rows, Proof(grade, self._responses))
+            yield rows, Proof(grade, self._responses)
 
     def _believe(self, positions: range) -> None:
-        """Record that rows rest on belief. Raises IncompleteError if that is not enough."""
+        """Record that rows rest on belief. Raises ProofError if that is not enough."""
         if self._strict:
-            raise IncompleteError(
+            raise ProofError(
                 f"row {positions.start}: nothing proves that from there on these are all rows",
                 "leave out --strict to get them",
             )
@@ -198,28 +193,25 @@ class PagePlan:
     # Blocks
 
     def _whole(self, block: _Block, start: int) -> list[Raw]:
-        """Return all rows of a block; none of the first one above 0. Raises IncompleteError if they do not come."""
+        """Return all rows of a block; none of the first one above 0. Raises ProofError if they do not come."""
         if block.position == start > 0:
             return []
         rows = block.whole
         if len(rows) != len(block.rows):
             rows = self._framed(block) or self._of_full_block(block.position, block.times[-1], block.rows)
         if len(rows) != len(block.rows):
-            raise IncompleteError(
+            raise ProofError(
                 f"row {block.position}: a block has {len(block.rows)} rows, which no page and no full block shows",
                 "chainq program-transactions --page-size N may return all of them in a larger page",
             )
         for row, count in Counter(map(bytes, rows)).items():
-            if count > 1 and 0 < (most := self._most_calls(row)) < count:
-                raise IncompleteError(
+            most = times_called(row, *self._calls) or row.count(b'"function":' + encode(self._calls[1]))
+            if count > 1 and 0 < most < count:  # 0: its text does not tell how often it calls the function
+                raise ProofError(
                     f"a transaction that calls the function {most} times at most appears {count} times in one response",
                     "the service repeats rows",
                 )
         return in_place(rows, self._query.method.order or "")
-
-    def _most_calls(self, row: bytes) -> int:
-        """Return how often a transaction calls the function at most; 0 if its text does not tell that."""
-        return times_called(row, *self._calls) or row.count(b'"function":' + encode(self._calls[1]))
 
     def _framed(self, block: _Block) -> list[Raw]:
         """Return the rows of a block from a page that has them and a row behind them; none if no page does."""
@@ -243,8 +235,7 @@ class PagePlan:
         if time is None or time in self._tried:
             return []
         self._tried.add(time)
-        height, transactions = self._full_block(time)
-        calls = [(row, times_called(bytes(row), *self._calls)) for row in transactions]
+        calls = [(row, times_called(bytes(row), *self._calls)) for row in self._full_block(time)]
         by_transition = [row for row, count in calls for _ in range(count)]
         for rows in (by_transition, [row for row, count in calls if count]):
             if not rows:
@@ -253,16 +244,11 @@ class PagePlan:
             if not first or not last or behind is None or times_of(behind)[:1] == [time]:
                 continue
             if {*map(bytes, (*begun, *first, *last))} <= {*map(bytes, rows)}:
-                if self._size < self._most:
-                    self._passed(start + len(rows), height)
+                if self._size < self._most:  # the block is heavy: pages begin close behind it, and soon grow again
+                    sizes, end = range(self._size, self._size // 2, -1), start + len(rows)
+                    self._size, self._full = min(sizes, key=lambda size: end % size), 0
                 return rows
         return []
-
-    def _passed(self, end: int, height: int) -> None:
-        """Record that a heavy block ends before position `end`: pages begin close to there, and soon grow again."""
-        self._size, self._full = min(range(self._size, self._size // 2, -1), key=lambda size: end % size), 0
-        if not any(note.endswith(_FROM_BLOCKS) for note in self.notes):
-            self.notes.append(f"pages are too heavy from block {height} on, so {_FROM_BLOCKS}")
 
     # Pages
 
@@ -291,7 +277,7 @@ class PagePlan:
             longest = max(longest, end)
         if grew:
             return rows, times, None
-        raise IncompleteError(
+        raise ProofError(
             f"row {longest}: pages of {self._size} rows end there, although more rows follow", "run the command again"
         )
 
@@ -299,7 +285,7 @@ class PagePlan:
         """Request the page with the position after a block's rows, a smaller one after failures.
 
         Return its rows starting there, none if it does not continue the block's rows; their times; how many rows it had
-        in total; and whether it is full. Raises IncompleteError if a full page does not continue the block's rows.
+        in total; and whether it is full. Raises ProofError if a full page does not continue the block's rows.
         """
         position, sent = block.end, None
         heavy = self._size < self._most and len(block.rows) >= self._size and block.times[-1] not in self._tried
@@ -314,7 +300,7 @@ class PagePlan:
         last, here = block.times[-1:], times[max(0, known - 1) :][:1]
         misplaced = bool(last and here) and (here != last if known else not in_order([*last, *here]))
         if full and misplaced:
-            raise IncompleteError(
+            raise ProofError(
                 f"row {position}: page {number} of {size} rows does not continue where the page before it ended",
                 "the data changed while it was read, or the service ignores `page`; run the command again",
             )
@@ -337,7 +323,7 @@ class PagePlan:
     def _page(self, request: PageRequest) -> list[Raw] | None:
         """Return the rows of a page, or None if it failed but a smaller page or fewer concurrent ones may not.
 
-        Raises IncompleteError if the service ignores the page size, and the failures of requests.
+        Raises ProofError if the service ignores the page size, and the failures of requests.
         """
         self._responses += 1
         try:
@@ -349,7 +335,7 @@ class PagePlan:
             self._narrow()
             return None
         if len(rows) > request.size:
-            raise IncompleteError(
+            raise ProofError(
                 f"page {request.number} of {request.size} rows has {len(rows)}",
                 "the service ignores the page size, so that nothing shows where its list ends",
             )
@@ -391,7 +377,7 @@ class PagePlan:
     def _list_ends(self, end: int, times: Sequence[Time]) -> bool:
         """Return whether the list has no rows starting at position `end`. `times`: of the last rows before it.
 
-        Raises IncompleteError if these rows are not shown again, and the failures of requests.
+        Raises ProofError if these rows are not shown again, and the failures of requests.
         """
         if end:
             # It begins as close before the end as possible, so following rows show even if responses are truncated, and
@@ -412,7 +398,7 @@ class PagePlan:
     def _shown_again(self, end: int, times: Sequence[Time], size: int) -> bool:
         """Request the last rows before position `end` again with a page of `size` rows; return whether it has more.
 
-        `times`: of the last rows before `end`. Raises IncompleteError if no page shows them at their positions.
+        `times`: of the last rows before `end`. Raises ProofError if no page shows them at their positions.
         """
         for _ in range(tuning.LIST_ATTEMPTS):
             number = (end - 1) // size
@@ -422,7 +408,7 @@ class PagePlan:
                 size = 1
             elif known <= len(rows) and all(map(eq, times_of(rows)[known - 1 :: -1], times[::-1])):
                 return len(rows) > known
-        raise IncompleteError(
+        raise ProofError(
             f"row {end - 1}: page {number} of {size} rows does not show the last rows that are known up to there",
             "the service counts pages in its own way, has no further pages, or ends its list early",
         )

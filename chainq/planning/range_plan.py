@@ -6,31 +6,21 @@ they meet, and yields the rows. An error is raised in its turn, so all rows befo
 run.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
 
 from chainq import tuning
-from chainq.errors import BehindError, IncompleteError, OverdueError
+from chainq.errors import BehindError, IncompleteError, OverdueError, ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunk import Outcome, Prover
 from chainq.planning.chunking import within_limit
-from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, Due, Grade, Known, Proof, behind
+from chainq.planning.exchange import NOTHING_KNOWN, Due, Grade, Known, behind
 from chainq.planning.kernel import Named, Proved, check_meeting, compare
 from chainq.planning.run import Run, Send
+from chainq.process.threads import Pool
 from chainq.query import Query
 from chainq.rows.sorting import turned
-
-
-class Workers(Protocol):
-    """Threads that prove chunks, as `chainq.process.threads.Pool`."""
-
-    def submit(self, token: Any, work: Callable[[], object]) -> None:
-        """Run `work`; `wait` returns `token` with the outcome."""
-
-    def wait(self) -> tuple[Any, object]:
-        """Return the next finished work as (token, result or exception)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,7 +37,8 @@ class Chunk:
 
 
 class RangePlan:
-    """One run of a query over `heights`, the range that its bounds resolve to. `send` sends a request.
+    """One run of a query over `heights`, the range that its bounds resolve to. `send` sends a request, `workers` prove
+    chunks.
 
     `tip`: the tip height, None if it is not known yet (it is then requested only if needed). `window`: concurrent
     chunks. `known`: from earlier ranges. `witness`: whether other methods may be used to name the due rows. `strict`:
@@ -59,7 +50,7 @@ class RangePlan:
         query: Query,
         heights: HeightRange,
         send: Send,
-        workers: Workers,
+        workers: Pool[Chunk],
         *,
         tip: int | None = None,
         window: int = 10,
@@ -84,8 +75,8 @@ class RangePlan:
         """Return what the next ranges can use from this one."""
         return Known(self.run.pace.rows_per_height, self.run.pace.row_bytes, self.run.widest, self.run.kinds)
 
-    def results(self) -> Iterator[ChunkResult]:
-        """Yield the rows in the order of the output. Raises an error in its turn."""
+    def results(self) -> Iterator[tuple[Proved, int]]:
+        """Yield the rows in the order of the output, and from how many responses. Raises an error in its turn."""
         try:
             while True:
                 self._close_gap()
@@ -117,11 +108,18 @@ class RangePlan:
             self._line.insert(0, Chunk(gap, self.run.pace.choose()[1]))
 
     def _send(self) -> None:
-        """Give chunks to workers while the window has room. Nothing beyond an error is printed."""
+        """Make chunks from the rest and give them to workers while the window has room. Nothing beyond an error is
+        printed."""
         if (top := self.run.top) is not None:  # heights above it have no blocks
             self._rest = HeightRange(min(self._rest.start, top), min(self._rest.end, top))
             self._line = [one for one in self._line if one.sent or one.outcome or one.heights.start < top]
-        self._extend()
+        wanted = self._window if self.run.pace.settled else 1  # while the length of chunks still grows
+        # Rejected: more chunks, so that none waits for its neighbors: no faster, and each chunk may be 8 MB.
+        while len(self._rest) and len(self._line) < max(self._window, tuning.FRONT):
+            if sum(chunk.outcome is None for chunk in self._line) >= wanted or (self._alone and self._line):
+                break
+            first, self._rest = self._split(self._rest)
+            self._line.append(first)
         busy = sum(chunk.sent for chunk in self._line)
         for chunk in self._line:
             if chunk.error is not None or busy >= self._window:
@@ -129,16 +127,6 @@ class RangePlan:
             if not chunk.sent and chunk.outcome is None:
                 chunk.sent, busy = True, busy + 1
                 self._workers.submit(chunk, partial(Prover(self.run).prove, chunk.heights, chunk.overlap))
-
-    def _extend(self) -> None:
-        """Make chunks from the rest while the window has room; one at a time while their length still grows."""
-        wanted = self._window if self.run.pace.settled else 1
-        # Rejected: more chunks, so that none waits for its neighbors: no faster, and each chunk may be 8 MB.
-        while len(self._rest) and len(self._line) < max(self._window, tuning.FRONT):
-            if sum(chunk.outcome is None for chunk in self._line) >= wanted or (self._alone and self._line):
-                return
-            first, self._rest = self._split(self._rest)
-            self._line.append(first)
 
     def _split(self, heights: HeightRange) -> tuple[Chunk, HeightRange]:
         """Return the next chunk of some heights, and the others."""
@@ -201,7 +189,7 @@ class RangePlan:
             return False
         return True
 
-    def _print(self, outcome: Outcome) -> Iterator[ChunkResult]:
+    def _print(self, outcome: Outcome) -> Iterator[tuple[Proved, int]]:
         self._line.pop(0)
         responses = outcome.responses
         pairs = [*zip(outcome.proofs, outcome.given, strict=True)]
@@ -210,7 +198,7 @@ class RangePlan:
             if proof.grade is Grade.BELIEF and self._strict:
                 said = "nothing proves that these are all rows: no row beyond, and no other method tells"
                 hint = behind(proof.heights.start, self.run.top or 0) or "leave out --strict to get them"
-                raise IncompleteError(f"{proof.heights}: {said}", hint)
+                raise ProofError(f"{proof.heights}: {said}", hint)
             if self._reverse:
                 rows, row_heights = turned(rows, row_heights)
             self._edge = proof.heights.start if self._reverse else proof.heights.end
@@ -218,7 +206,7 @@ class RangePlan:
                 self.run.conservation.print(proof.heights)
             if self._query.limit is None:  # the service works while the rows are drawn
                 self._send()
-            yield ChunkResult(proof.heights, rows, row_heights, Proof(proof.grade, max(1, responses)))
+            yield Proved(proof.heights, rows, row_heights, proof.grade), max(1, responses)
             responses = 0
         if outcome.proofs:
             self._last = outcome.proofs[0] if self._reverse else outcome.beyond or outcome.proofs[-1]

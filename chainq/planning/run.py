@@ -9,7 +9,7 @@ from typing import Any
 
 from chainq import tuning
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import IncompleteError, OverdueError
+from chainq.errors import OverdueError, ProofError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker, page_sizes
 from chainq.planning.conservation import Conservation
@@ -137,11 +137,6 @@ class Run:
             if len(heights) > 1:
                 self.pace.too_heavy(heights)
 
-    def known_row(self, heights: HeightRange) -> int | None:
-        """Return the lowest of some heights at which a response has shown a row that is not printed yet."""
-        with self.lock:
-            return self.conservation.lowest(heights)
-
     def full(self, page: Page) -> bool:
         """Return whether a response has as many rows as were asked for."""
         return self.size is not None and len(page.rows) >= self.size
@@ -175,25 +170,22 @@ class Run:
                 self.blocks = False
             else:
                 if len(due.heights):
-                    return self._know(due)
+                    with self.lock:
+                        self.empty = 0 if due.at else self.empty + len(due.heights)
+                        self.highest = max(self.highest, due.heights.end - 1)
+                        self._hashes.update(due.hashes)
+                    return due
                 width, again = (max(1, width // 4), again) if width > 1 else (int(again), False)
         return None
 
-    def _know(self, due: Due) -> Due:
-        with self.lock:
-            self.empty = 0 if due.at else self.empty + len(due.heights)
-            self.highest = max(self.highest, due.heights.end - 1)
-            self._hashes.update(due.hashes)
-        return due
-
     def _check_hashes(self, page: Page) -> None:
-        """Raise IncompleteError if a row names another block than the one at its height."""
-        if not self._hashes:
+        """Raise ProofError if a row names another block than the one at its height."""
+        if self._hashes.keys().isdisjoint(page.heights):  # the hashes of few heights are known
             return
         for row, height in zip(page.rows, page.heights, strict=False):
             known = self._hashes.get(height)
             if known and (named := printable(text_of(_pick_block(row)[0]))) not in ("", known):
-                raise IncompleteError(
+                raise ProofError(
                     f"height {height}: a row is of block {excerpt(named, 80)}, but the block is {excerpt(known, 80)}",
                     "the service returns rows of an old fork, perhaps from a cache; run the command again later",
                 )

@@ -1,10 +1,7 @@
 """Worker processes: threads of this process call functions in them, and get the results unchanged.
 
-Each process first makes its own object (connections, or keys), which every function gets. With `threads.in_order`
-results are in the order of the calls, with `threads.Pool` in the order of completion:
-
-    with Workers(partial(Matcher, keys)) as workers:
-        for found in in_order(4, (partial(workers.call, Matcher.match, block) for block in blocks), ahead=8):
+Each process first makes its own object (connections, or keys), which every function gets. With `Ordered` results are
+in the order of the calls, with `threads.Pool` in the order of completion.
 
 Processes are started by `subprocess`. `multiprocessing` would fork a process with threads, or load the caller's main
 module again; and a pool of `concurrent.futures` is broken once one of its workers dies.
@@ -15,17 +12,21 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import cached_property, partial
+from itertools import count
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 from chainq.errors import IncompleteError
 from chainq.process import Closing, worker
+from chainq.process.threads import in_order
 from chainq.process.worker import Say
 
 S = TypeVar("S")
 A = TypeVar("A")
 R = TypeVar("R")
+T = TypeVar("T")
 
 _ENVIRONMENT = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 """Unless set otherwise. So memory that was freed is used again, whichever thread freed it: 222 MB and not 289 in an
@@ -157,3 +158,37 @@ class Workers(Closing, Generic[S]):
             raise RuntimeError("the worker processes have been ended")
         self._all.append(Process(len(self._all) + 1, self._setup))
         return self._all[-1]
+
+
+class Ordered(Closing, Generic[S, A, R]):
+    """Calls of one function in up to `size` worker processes, with results in the order of the calls. A context
+    manager, which ends the processes.
+
+    The first `own` calls, or all for a size of 1, are made in this process: a short run ends before a worker has
+    started. `make` makes what the function works with in each process. `ahead`: calls in progress or queued per worker.
+    """
+
+    def __init__(self, make: Callable[[], S], function: Callable[[S, A], R], size: int, own: int, ahead: int) -> None:
+        self._make, self._function, self._size, self._ahead = make, function, size, ahead
+        self._own, self._sent = own, count(1)
+        self._workers: Workers[S] = Workers(partial(_made, make))
+
+    def close(self) -> None:
+        """End the processes."""
+        self._workers.close()
+
+    def results(self, calls: Iterable[tuple[T, A]]) -> Iterator[tuple[T, R]]:
+        """Yield the result for each argument, after what came with it. Raises what a call raises, in its turn."""
+        return in_order(self._size, (partial(self._call, *call) for call in calls), self._ahead * self._size)
+
+    def _call(self, token: T, argument: A) -> tuple[T, R]:
+        here = self._size == 1 or next(self._sent) <= self._own
+        return token, self._function(self._here, argument) if here else self._workers.call(self._function, argument)
+
+    @cached_property
+    def _here(self) -> S:
+        return self._make()
+
+
+def _made(make: Callable[[], S], _say: Say) -> S:
+    return make()

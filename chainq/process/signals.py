@@ -46,8 +46,7 @@ class PipeClosed(Exception):  # noqa: N818  # not an error: the reader has read 
 class _State:
     deferring = False
     pending: int | None = None  # the signal that came meanwhile
-    insisted = False  # whether another one came while it was pending
-    ending: int | None = None  # the signal that the run is ending by
+    ending: int | None = None  # the signal that the run is ending by, or must end by if another one came meanwhile
     awaiting = False  # a reader that takes what is written
     limit = ""  # of the run's time, as the user wrote it
 
@@ -59,10 +58,10 @@ def _on_signal(number: int, frame: FrameType | None) -> None:
     elif not _State.deferring and not _importing(frame):
         raise _interrupted(number)
     elif _State.pending is None:
-        _State.pending, _State.insisted = number, False
+        _State.pending = number
         signal.setitimer(signal.ITIMER_REAL, READER if _State.deferring else MOMENT)
     else:
-        _State.insisted = True
+        _State.ending = _State.pending
 
 
 def _importing(frame: FrameType | None) -> bool:
@@ -76,6 +75,8 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _on_alarm(_: int, frame: FrameType | None) -> None:
+    if _State.awaiting and _State.pending is not None:
+        raise _interrupted(_State.pending, mid_write=True)
     if _State.ending is not None:
         die(_State.ending)
     if _State.pending is None:  # the time of the run is over
@@ -83,10 +84,6 @@ def _on_alarm(_: int, frame: FrameType | None) -> None:
     elif not _State.deferring:  # the signal came during an import
         number, _State.pending = _State.pending, None
         _on_signal(number, frame)
-    elif _State.awaiting:
-        raise _interrupted(_State.pending, mid_write=True)
-    elif _State.insisted:
-        die(_State.pending)
     else:
         signal.setitimer(signal.ITIMER_REAL, READER)
 

@@ -81,10 +81,10 @@ def in_order(size: int, jobs: Iterator[Callable[[], T] | None], ahead: int) -> I
             if more and sent - given < ahead:
                 try:
                     job = next(jobs)
-                except StopIteration:
-                    more = False
                 except Exception as error:
-                    finished[sent], sent, more = error, sent + 1, False
+                    more = False
+                    if not isinstance(error, StopIteration):
+                        finished[sent], sent = error, sent + 1
             if job is not None:
                 pool.submit(sent, job)
                 sent += 1

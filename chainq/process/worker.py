@@ -15,8 +15,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from chainq import errors
-from chainq.errors import ChainqError
 from chainq.process import Closing, forgo_pandas
 
 Say = Callable[[object], None]
@@ -55,14 +53,11 @@ def serve(source: BinaryIO, target: BinaryIO, end: Callable[[int], None]) -> Non
 
 
 def portable(error: Exception) -> Exception:
-    """Return the error in a picklable form: itself, or one with the same text if it cannot be pickled."""
+    """Return the error, as those of chainq are, or one with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301
     except Exception:
-        if not isinstance(error, ChainqError):
-            return RuntimeError(f"{type(error).__name__}: {error}")
-        public: type[ChainqError] = next(one for one in type(error).__mro__ if one.__module__ == errors.__name__)
-        return public(error.message, error.hint)
+        return RuntimeError(f"{type(error).__name__}: {error}")
     return error
 
 

@@ -8,7 +8,7 @@ recorded length is removed by the next run.
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from chainq.errors import BusyError, OutputError, UsageError
-from chainq.heights.range import HeightRange
 from chainq.process import Closing
 from chainq.sinks.base import unopened
 from chainq.sinks.disk import is_locked, locks, sync_folder
@@ -54,14 +53,6 @@ class State(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     error: str = ""
     lasting: bool = False
 
-    def succeeded(self, tip: int, tip_time: int | None) -> "State":
-        """Return the state after a success now, which saw a tip and its time."""
-        return replace(self, success=time.time(), tip=tip, tip_time=tip_time, lasting=False)
-
-    def failed(self, message: str, *, lasting: bool) -> "State":
-        """Return the state after a failure now."""
-        return replace(self, failure=time.time(), error=excerpt(message, 400), lasting=lasting)
-
 
 class Content(msgspec.Struct, forbid_unknown_fields=True):
     """The fields of the file.
@@ -90,16 +81,15 @@ class _Version(msgspec.Struct):
 class Checkpoint(Closing):
     """One checkpoint file, locked while it is open. A context manager. Without a path, the same in memory alone.
 
-    `content`: what it records, of the type FIELDS. `query`: what identifies the query (command, dialect, URL, columns,
-    format, ...), as JSON values without secrets. Raises BusyError if another run uses it, UsageError if the file is
-    unreadable, truncated, or of another query.
+    `content`: what it records, of the type FIELDS; `save` writes what a run has changed there. `query`: what identifies
+    the query (command, dialect, URL, columns, format, ...), as JSON values without secrets. Raises BusyError if another
+    run uses it, UsageError if the file is unreadable, truncated, or of another query.
     """
 
     FIELDS: type[Content] = Content
 
     def __init__(self, path: Path | None, query: Mapping[str, Any]) -> None:
         self.path, self._lock = path, -1
-        self._noted = True  # what `content.state` says
         self.content = self.FIELDS(VERSION, dict(query), [])
         if path is None:
             return
@@ -120,33 +110,39 @@ class Checkpoint(Closing):
         if self._lock >= 0:
             os.close(self._lock)
 
-    def save(self, positions: Sequence[Position], output: str, believed: Iterable[HeightRange]) -> None:
-        """Record durably that `output` holds everything below the last of the positions. Raises OutputError."""
-        edges = [heights.edges for heights in believed]
-        self.content = replace(self.content, positions=[*positions], output=output, believed=edges)
-        self._write()
-
     def succeeded(self, tip: int, tip_time: int | None) -> None:
-        """Note that a round succeeded; the next save, or `note`, records it."""
-        self.content.state = self.content.state.succeeded(tip, tip_time)
-        self._noted = False
+        """Note that a round succeeded, and the tip that it saw; the next save records it."""
+        state = self.content.state
+        self.content.state = replace(state, success=time.time(), tip=tip, tip_time=tip_time, lasting=False)
 
     def failed(self, message: str, *, lasting: bool = False) -> None:
         """Record why a run or a round failed, and whether for good (`errors.is_lasting`). Raises OutputError."""
-        self.content.state = self.content.state.failed(message, lasting=lasting)
-        self._noted = False
-        self.note()
+        state = self.content.state
+        self.content.state = replace(state, failure=time.time(), error=excerpt(message, 400), lasting=lasting)
+        self.save()
 
-    def note(self) -> None:
-        """Record how runs ended, if not recorded yet, and leave the rest unchanged. Raises OutputError."""
-        if not self._noted and self.content.positions:
-            self._write()
-
-    def _write(self) -> None:
-        if self.path is not None:
-            text = msgspec.json.format(msgspec.json.encode(self.content), indent=1)
-            replace_file(self.path, text + b"\n", self._name)
-        self._noted = True
+    def save(self) -> None:
+        """Record the content durably, once it has a position. Raises OutputError."""
+        # The file has the same name for all runs, since the lock keeps them apart: what a killed one leaves is
+        # replaced. It is made anew and never followed, because others may write to the folder.
+        if self.path is None or not self.content.positions:
+            return
+        temporary = self.path.with_name(f".{self.path.name}.new")
+        try:
+            temporary.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode(self.content), indent=1) + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+        except OSError as error:
+            with suppress(OSError):
+                temporary.unlink()
+            raise OutputError(f"cannot write checkpoint {self._name}: {error.strerror}") from None
+        # Not an error any more: the new checkpoint is in effect, and to raise would remove rows that it records. If a
+        # folder cannot be synced, a power failure may bring the old checkpoint back, which records less.
+        sync_folder(self.path.parent)
 
 
 def _decoded(text: bytes, name: str, fields: type[Content]) -> Content:
@@ -177,31 +173,21 @@ def recorded(path: Path) -> Content:
     return _decoded(text, name, Recorded)
 
 
-OTHER_URL = "use the first URL, or another checkpoint"
-
-
 def check_query(name: str, then: Mapping[str, object], now: Mapping[str, object]) -> None:
     """Raise UsageError for a checkpoint of another query; the message names the command if that differs, and the URL
-    only if nothing else does."""
+    only if nothing else does. `owner` is a hash of addresses."""
     for key in sorted(then.keys() | now.keys(), key=lambda key: (key != "command", key == "url", key)):
-        if then.get(key) != now.get(key):
-            raise other_query(name, key, then.get(key), now.get(key), OTHER_URL if key == "url" else "")
-
-
-def other_query(name: str, key: str, then: object, now: object, hint: str = "") -> UsageError:
-    """Return the error for a checkpoint of another query, which differs in `key`; `owner` is a hash of addresses."""
-    if key == "command":
-        made = f"made by chainq {excerpt(str(then), 60)}, not by chainq {now}"
-        return UsageError(f"checkpoint {name} was {made}", "use another checkpoint")
-    if key == "owner" and then and now:
-        return UsageError(
-            f"checkpoint {name} was made with another view key", "use the keys of its first run, or another checkpoint"
-        )
-    then, now = ("none" if value is None else excerpt(repr(value), 60) for value in (then, now))
-    return UsageError(
-        f"checkpoint {name} was made with other arguments ({key}: {then} then, {now} now)",
-        hint or "use the arguments of its first run, or another checkpoint",
-    )
+        if then.get(key) == now.get(key):
+            continue
+        before, wanted = ("none" if query.get(key) is None else excerpt(repr(query[key]), 60) for query in (then, now))
+        made, use = f"with other arguments ({key}: {before} then, {wanted} now)", "the arguments of its first run, or "
+        if key == "command":
+            made, use = f"by chainq {excerpt(str(then.get(key)), 60)}, not by chainq {now[key]}", ""
+        elif key == "url":
+            use = "the first URL, or "
+        elif key == "owner" and then.get(key) and now.get(key):
+            made, use = "with another view key", "the keys of its first run, or "
+        raise UsageError(f"checkpoint {name} was made {made}", f"use {use}another checkpoint")
 
 
 def content_of(path: Path, name: str) -> bytes | None:
@@ -256,25 +242,3 @@ def in_use(path: Path) -> bool:
 def _lock_of(path: Path) -> Path:
     """Return the lock file of a checkpoint; a path without a name as it is, because it cannot be a file."""
     return path.with_name(path.name + ".lock") if path.name else path
-
-
-def replace_file(path: Path, content: bytes, name: str, mode: int = 0o666) -> None:
-    """Replace a checkpoint durably with a file of that mode (less the umask). Raises OutputError."""
-    # The same name for all runs, since the lock keeps them apart: what a killed one leaves is replaced. It is
-    # made anew and never followed, because others may write to the folder.
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        temporary.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with os.fdopen(os.open(temporary, flags, mode), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
-        raise OutputError(f"cannot write checkpoint {name}: {error.strerror}") from None
-    # Not an error any more: the new checkpoint is in effect, and to raise would remove rows that it records. Where
-    # a folder cannot be synced, a power failure may bring the old checkpoint back, which records less.
-    sync_folder(path.parent)

@@ -38,8 +38,7 @@ from chainq.process.signals import Interrupted, PipeClosed, raise_if_ending, sig
 from chainq.query import Query
 from chainq.resume.checkpoint import Checkpoint
 from chainq.resume.journal import Journal
-from chainq.resume.rounds import Rounds
-from chainq.resume.settings import ResumeSettings
+from chainq.resume.rounds import ResumeSettings, Rounds
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.humanize import counted, duration
@@ -57,33 +56,24 @@ def run(
 ) -> None:
     """Write the rows that are new, and with `settings.follow` keep polling until interrupted.
 
-    `identity`: what the checkpoint tells queries apart by. `begin` makes the writer for a sink; its second argument
-    says whether an earlier run wrote the beginning of the output. `warn` takes one line for
-    the user. Raises ChainqError, PipeClosed, Interrupted.
-    """
-    with ExitStack() as stack:
-        journal = open_journal(stack, settings, identity)
-        rounds = Rounds(service, query, settings, journal, warn, progress)
-        _Polls(rounds).run(begin)
-
-
-def open_journal(stack: ExitStack, settings: ResumeSettings, identity: Mapping[str, object]) -> Journal:
-    """Return the journal of a run: its checkpoint and its output, both open and locked until `stack` ends.
-
-    `identity`: the values by which the checkpoint distinguishes queries. Raises ChainqError.
+    `identity`: what the checkpoint tells queries apart by. `begin`, `warn`: as in `Journal`. Checkpoint and output are
+    locked meanwhile. Raises ChainqError, PipeClosed, Interrupted.
     """
     file = settings.output
     output = printable(os.path.realpath(file)) if file is not None and descriptor_of(file) is None else ""
     path = "" if settings.checkpoint is None else printable(os.path.realpath(settings.checkpoint))
     if path and output in (path, f"{path}.lock"):
         raise UsageError(f"-o and --checkpoint are the same file {output}")
-    checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
-    try:
-        return Journal(stack.enter_context(open_sink(file, append=True)), checkpoint, output)
-    except (IncompleteError, OutputError) as error:  # the file was changed, or cannot be written
-        with suppress(OutputError):
-            checkpoint.failed(str(error), lasting=True)
-        raise
+    with ExitStack() as stack:
+        checkpoint = stack.enter_context(Checkpoint(settings.checkpoint, identity))
+        try:
+            sink = stack.enter_context(open_sink(file, append=True))
+            journal = Journal(sink, checkpoint, output, begin, warn)
+        except (IncompleteError, OutputError) as error:  # the file was changed, or cannot be written
+            with suppress(OutputError):
+                checkpoint.failed(str(error), lasting=True)
+            raise
+        _Polls(Rounds(service, query, settings, journal, progress)).run()
 
 
 def first_round(query: Query, settings: ResumeSettings, identity: Mapping[str, object]) -> Query:
@@ -114,18 +104,17 @@ class _Polls:
     writer: Writer | None = None  # None until the service has answered
     tip: Tip | None = None  # the last one that the service returned
     failures: int = 0  # polls in a row without a result
+    refusals: int = 0  # those of them that waiting alone may not fix
     failing_since: float = 0.0  # by time.monotonic, as the next one
-    recorded_at: float = 0.0
-    noted_at: float = -math.inf  # a success
-    refusals: int = 0  # the failures that waiting alone may not fix
+    noted_at: float = -math.inf  # in the checkpoint, how the polls end
 
-    def run(self, begin: Callable[[Sink, bool], Writer]) -> None:
+    def run(self) -> None:
         """Make rounds until none is left, and end the output."""
-        settings, progress = self.rounds.settings, self.rounds.progress
+        settings, progress, journal = self.rounds.settings, self.rounds.progress, self.rounds.journal
         try:
             while self.rounds.left != 0:
                 raise_if_ending()
-                self._poll(begin)
+                self._poll()
                 if not settings.follow or self.rounds.left == 0:
                     break
                 progress.begin(None)
@@ -134,15 +123,15 @@ class _Polls:
         except PipeClosed:
             raise
         except BaseException as error:
-            if self.rounds.journal.last is not None:
+            if journal.content.positions:
                 self._clean_up(error)
             raise
         with signals_deferred():
             if self.writer is not None:
                 self.writer.close()
-            self.rounds.journal.checkpoint.note()
+            journal.checkpoint.save()
 
-    def _poll(self, begin: Callable[[Sink, bool], Writer]) -> None:
+    def _poll(self) -> None:
         """Make one round; warn of a failure that `--follow` tolerates."""
         journal = self.rounds.journal
         try:
@@ -150,42 +139,57 @@ class _Polls:
         except (ServiceError, UnreachableError, ResponseError) as error:
             self._failed(error)
             return
-        writer = self._ready(begin, tip)  # a file that was changed is no failure of the service
+        writer = self._ready(tip)  # a file that was changed is no failure of the service
         try:
             self.rounds.run(writer, tip)
         except (ServiceError, UnreachableError, ResponseError, IncompleteError) as error:
             self._failed(error)
             return
         if self.failures:
-            self.rounds.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
-        self.failures = self.refusals = 0
+            journal.warn(f"the service responds again, after {counted(self.failures, 'failed poll')}")
         # Else the service is behind, and nothing can be new.
         if tip.height + 1 >= journal.reached.next:
             journal.checkpoint.succeeded(tip.height, tip.time)
-            if self.rounds.settings.follow and time.monotonic() - self.noted_at >= tuning.RECORD_SECONDS:
-                self.noted_at = time.monotonic()
-                journal.checkpoint.note()
-        self.check_age(tip)
+            if self.rounds.settings.follow and self._is_due(tuning.RECORD_SECONDS, changed=self.failures > 0):
+                journal.checkpoint.save()
+        self.failures = self.refusals = 0
+        self._check_age()
 
-    def check_age(self, tip: Tip) -> None:
-        """Raise StaleError if the tip is older than `--max-age`, or has no time."""
-        if self.rounds.settings.max_age is not None:
-            check_age(tip, self.rounds.settings.max_age)
+    def _is_due(self, seconds: float, *, changed: bool) -> bool:
+        """Return whether to note in the checkpoint now how the polls end: at once, and then every few seconds."""
+        now = time.monotonic()
+        due = changed or now - self.noted_at >= seconds
+        self.noted_at = now if due else self.noted_at
+        return due
 
-    def _ready(self, begin: Callable[[Sink, bool], Writer], tip: Tip) -> Writer:
+    def _check_age(self, failure: str = "") -> None:
+        """Raise StaleError if the last tip is older than `--max-age` or has no time, or if no tip was seen for that
+        long; the message ends with the failure of this poll."""
+        limit = self.rounds.settings.max_age
+        if limit is None:
+            return
+        try:
+            if self.tip is not None:
+                check_age(self.tip, limit)
+            elif (seconds := time.monotonic() - self.failing_since) > limit:
+                raise StaleError(f"no tip was seen for {duration(seconds)}, longer than --max-age {format_age(limit)}")
+        except StaleError as too_old:
+            too_old.message += failure and f"; {failure}"
+            raise
+
+    def _ready(self, tip: Tip) -> Writer:
         """Return the writer of a round, for the file that has the name of the output now.
 
         Raises IncompleteError if `--rewind` would remove rows that the service does not have.
         """
         journal, rewind = self.rounds.journal, self.rounds.settings.rewind or 0
         if self.writer is None:  # not before the service has answered: a run in vain changes nothing
-            last = journal.last
-            if rewind and last is not None and tip.height + 1 < last.next:
-                behind = f"the service is behind: its tip is {tip.height}, but block {last.next - 1} was there before"
+            if rewind and journal.content.positions and tip.height + 1 < (reached := journal.position.next):
+                behind = f"the service is behind: its tip is {tip.height}, but block {reached - 1} was there before"
                 raise IncompleteError(behind, "nothing is removed; run the command again later")
-            self.writer = journal.begin(self._first_height, rewind, begin, self.rounds.warn)
+            self.writer = journal.begin(self._first_height, rewind)
         elif not journal.sink.intact:  # rotated
-            self.writer = journal.reopen(begin, self.rounds.warn)
+            self.writer = journal.reopen()
         return self.writer
 
     def _first_height(self) -> int:
@@ -211,28 +215,15 @@ class _Polls:
         too_many = refusal and (self.writer is None or self.refusals > tuning.MAX_REFUSALS)
         if too_many or not self.rounds.settings.follow:
             raise error
-        now = time.monotonic()
         if not self.failures:
-            self.failing_since = now
-            self.rounds.warn(sentences(str(error), f"trying again every {self.rounds.settings.interval:g} s"))
-        if not self.failures or now - self.recorded_at >= tuning.STATE_SECONDS:
-            self.recorded_at = now
+            self.failing_since = time.monotonic()
+            again = f"trying again every {self.rounds.settings.interval:g} s"
+            self.rounds.journal.warn(sentences(str(error), again))
+        if self._is_due(tuning.STATE_SECONDS, changed=not self.failures):
             with suppress(OutputError):  # of which the next rows will say more
                 self.rounds.journal.checkpoint.failed(str(error))
-        self.failures, self.noted_at = self.failures + 1, -math.inf
-        self._check_age(error, now - self.failing_since)
-
-    def _check_age(self, error: ChainqError, seconds: float) -> None:
-        """Raise StaleError if the last tip is older than the limit, or no tip was seen for that long."""
-        limit = self.rounds.settings.max_age
-        try:
-            if self.tip is not None:
-                self.check_age(self.tip)
-            elif limit is not None and seconds > limit:
-                raise StaleError(f"no tip was seen for {duration(seconds)}, longer than --max-age {format_age(limit)}")
-        except StaleError as too_old:
-            too_old.message += "; " + error.message
-            raise
+        self.failures += 1
+        self._check_age(error.message)
 
     def _clean_up(self, error: BaseException) -> None:
         """Leave complete rows after an error, record how far they go, and note on it how to get the rest."""
@@ -253,7 +244,8 @@ class _Polls:
             error.add_note(f"resume with --start {height} --follow{more}")
         elif not isinstance(error, ReorgError) and journal.sink.length == journal.position.length:  # else again
             error.add_note(f"the next run resumes at height {height}")
-        with suppress(OutputError, IncompleteError):
+        with suppress(OutputError):
             if isinstance(error, ChainqError | Interrupted):
                 journal.checkpoint.failed(str(error), lasting=is_lasting(error))
-            journal.checkpoint.note()
+            else:
+                journal.checkpoint.save()

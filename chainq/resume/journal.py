@@ -29,32 +29,38 @@ POSITIONS = 32  # kept for --rewind: the first one and the latest
 class Journal:
     """The output of a run and its positions; without a checkpoint file these last as long as the run.
 
-    `output`: the path of the output file, empty for standard output. `reached`: the position up to which whole heights
-    are written, which may be further than the last one of `positions`. `believed`: heights whose rows rest on belief.
-    `rewound`: heights that this run has gone back over. Raises UsageError for a file with rows that the checkpoint does
-    not record, IncompleteError for one that has fewer.
+    `output`: the path of the output file, empty for standard output. `open_writer` returns a writer for the sink; its
+    second argument says whether the output has its beginning already. `warn` takes one line for the user.
+
+    `content`: what the checkpoint records. `reached`: the position up to which whole heights are written, which may be
+    further than the last one of `content.positions`. `believed`: heights whose rows rest on belief. `rewound`: heights
+    that this run has gone back over. Raises UsageError for a file with rows that the checkpoint does not record,
+    IncompleteError for one that has fewer.
     """
 
-    def __init__(self, sink: Sink, checkpoint: Checkpoint, output: str) -> None:
+    def __init__(
+        self,
+        sink: Sink,
+        checkpoint: Checkpoint,
+        output: str,
+        open_writer: Callable[[Sink, bool], Writer],
+        warn: Callable[[str], None],
+    ) -> None:
         self.sink, self.checkpoint, self._output = sink, checkpoint, output
-        self.positions = [*checkpoint.content.positions]
-        self.believed = HeightSet(HeightRange(*edges) for edges in checkpoint.content.believed)
+        self._open_writer, self.warn = open_writer, warn
+        self.content = checkpoint.content
+        self.believed = HeightSet(HeightRange(*edges) for edges in self.content.believed)
         self.rewound = HeightRange(0, 0)
-        self.reached = self.positions[-1] if self.positions else Position(0)
+        self.reached = self.position if self.content.positions else Position(0)
         self._record_after = tuning.FIRST_RECORD_SECONDS
         self._recorded_at = time.monotonic()
-        if sink.appends:
+        if sink.appends and sink.length:  # else it is new, or was rotated away
             self._check_file()
-
-    @property
-    def last(self) -> Position | None:
-        """Return the position that was recorded last; None before the first one."""
-        return self.positions[-1] if self.positions else None
 
     @property
     def position(self) -> Position:
         """Return the position that was recorded last. Needs `begin`, or a checkpoint that has one."""
-        return self.positions[-1]
+        return self.content.positions[-1]
 
     @property
     def due(self) -> bool:
@@ -69,90 +75,81 @@ class Journal:
     @property
     def _elsewhere(self) -> bool:
         """Whether the checkpoint records another output."""
-        return self.kept and self.checkpoint.content.output != self._output
+        return self.kept and self.content.output != self._output
 
     def _check_file(self) -> None:
         """Compare an output file with what is recorded of it, and remove the rest of a run that was killed."""
-        last, name = self.last, self._output
-        if not self.sink.length:  # new, or rotated away
-            return
-        if last is None or self._elsewhere:
+        name = self._output
+        if not self.content.positions or self._elsewhere:
             kept = "without --checkpoint nothing records"
             if self.kept:
                 kept = f"checkpoint {printable(str(self.checkpoint.path))} does not record"
             raise UsageError(f"{name} has rows already, and {kept} how far they go", "use another output file")
-        if self.sink.length < last.length:
-            raise IncompleteError(f"{last.length} bytes of {name} are recorded, and it has {self.sink.length}", _OVER)
-        if not self.sink.has_line_end(last.length):
-            raise IncompleteError(f"{name} was changed: no row ends at byte {last.length}, as is recorded", _OVER)
-        self.sink.truncate(last.length)
+        length = self.position.length
+        if self.sink.length < length:
+            raise IncompleteError(f"{length} bytes of {name} are recorded, and it has {self.sink.length}", _OVER)
+        if not self.sink.has_line_end(length):
+            raise IncompleteError(f"{name} was changed: no row ends at byte {length}, as is recorded", _OVER)
+        self.sink.truncate(length)
 
-    def begin(
-        self,
-        first_height: Callable[[], int],
-        rewind: int,
-        open_writer: Callable[[Sink, bool], Writer],
-        warn: Callable[[str], None],
-    ) -> Writer:
+    def begin(self, first_height: Callable[[], int], rewind: int) -> Writer:
         """Set output and checkpoint to the start of the run, and return the writer.
 
-        `first_height`: where a first run starts; `rewind`: blocks to go back. `open_writer`: its second argument says
-        whether the output has its beginning already. Raises OutputError.
+        `first_height`: where a first run starts; `rewind`: blocks to go back. Raises OutputError.
         """
         if not self.sink.intact:  # the service may have answered long after the file was opened
             self.sink.reopen()
-        first = self.last is None
+        first = not self.content.positions
         if first:
-            self.positions = [Position(first_height())]
+            self.content.positions = [Position(first_height())]
             if self.kept and self.sink.pipe:
-                warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
+                self.warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
             self.save()
         elif rewind:
-            self._rewind(rewind, warn)
-        return self._open(open_writer, warn, continued=not first)
+            self._rewind(rewind)
+        return self._open(continued=not first)
 
-    def reopen(self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None]) -> Writer:
+    def reopen(self) -> Writer:
         """Continue in the new file that has the name now, and return its writer.
 
         Raises OutputError, BusyError, and IncompleteError if the file was changed rather than replaced by a new one.
         """
         self.sink.reopen()
-        return self._open(open_writer, warn, continued=True)
+        return self._open(continued=True)
 
-    def _open(
-        self, open_writer: Callable[[Sink, bool], Writer], warn: Callable[[str], None], *, continued: bool
-    ) -> Writer:
+    def _open(self, *, continued: bool) -> Writer:
         """Return the writer for the output, which may be a new one and begin with a header."""
         last = self.position
         if continued and not self.sink.length and (self._elsewhere or last.length):
-            if last.length or len(self.positions) > 1:
-                earlier = self.checkpoint.content.output
+            if last.length or len(self.content.positions) > 1:
+                earlier = self.content.output
                 where = f", and {earlier} has the earlier ones" if self._elsewhere and Path(earlier).is_file() else ""
                 rest = "; if a run was killed, rows from there on may be in the file before, too"
-                warn(f"{self._output or 'standard output'} gets the rows from height {last.next} on{where}{rest}")
-            self.positions = [replace(last, length=0, rows=0)]  # the earlier ones are of another output
+                self.warn(f"{self._output or 'standard output'} gets the rows from height {last.next} on{where}{rest}")
+            self.content.positions = [replace(last, length=0, rows=0)]  # the earlier ones are of another output
             self.save()
         self.reached = self.position
-        writer = open_writer(self.sink, self.position.length > 0 if self.sink.appends else continued)
+        writer = self._open_writer(self.sink, self.position.length > 0 if self.sink.appends else continued)
         if self.sink.length != self.position.length:
             self.record(replace(self.position, length=self.sink.length))
         return writer
 
-    def _rewind(self, blocks: int, warn: Callable[[str], None]) -> None:
+    def _rewind(self, blocks: int) -> None:
         """Go back at least `blocks` blocks, to the nearest position, at most to the first one."""
         before = self.position.next
         self.go_back_to(before - blocks)
         again = before - self.position.next
         self.rewound = HeightRange(self.position.next, before)
         if not self.sink.appends and again != blocks:
-            warn(
+            self.warn(
                 f"--rewind {blocks} goes back to the nearest checkpoint position, height {self.position.next}:"
                 f" {counted(again, 'height')} to fetch again"
             )
 
     def go_back_to(self, height: int) -> None:
         """Return to the last position that is not above a height, without the rows after it. Raises OutputError."""
-        self.positions = [one for one in self.positions if one.next <= height] or self.positions[:1]
+        positions = self.content.positions
+        self.content.positions = [one for one in positions if one.next <= height] or positions[:1]
         self._forget_rest()
         if self.sink.length or not self.sink.appends:  # else they are in another file
             self.save()  # first: a crash must not leave less on disk than is recorded
@@ -172,14 +169,15 @@ class Journal:
     def record(self, position: Position) -> None:
         """Add the position that the output has reached, durably if there is a checkpoint file. Raises OutputError."""
         self.sink.keep()  # first: what the checkpoint may just have recorded must never be removed
-        before = self.positions
-        self.positions = [known for known in before if known.next < position.next] + [position]
-        if len(self.positions) > POSITIONS + 1:
-            del self.positions[1]
+        before = self.content.positions
+        positions = [known for known in before if known.next < position.next] + [position]
+        if len(positions) > POSITIONS + 1:
+            del positions[1]
+        self.content.positions = positions
         try:
             self.save()
         except BaseException:
-            self.positions = before
+            self.content.positions = before  # what is saved next must not record rows that are removed
             raise
         self.reached = position
         self._recorded_at, self._record_after = time.monotonic(), min(2 * self._record_after, tuning.RECORD_SECONDS)
@@ -188,7 +186,9 @@ class Journal:
         """Record the positions, durably if there is a checkpoint file. Raises OutputError."""
         if self.kept:
             self.sink.sync()
-        self.checkpoint.save(self.positions, self._output, self.believed)
+        self.content.output = self._output
+        self.content.believed = [heights.edges for heights in self.believed]
+        self.checkpoint.save()
 
     def drop_rest(self) -> int:
         """Remove the rows after the last position from a file; return how many. Raises OutputError."""

@@ -9,8 +9,11 @@ recorded every few seconds in the same way. Rows after the last position of a fi
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
 
 from chainq import tuning
+from chainq.defaults import INTERVAL, SETTLE
 from chainq.errors import ChainqError, IncompleteError, OverdueError, ReorgError, Shortfall
 from chainq.fetching.blocks import Tip
 from chainq.fetching.calls import Asked
@@ -19,14 +22,32 @@ from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange, end_above
 from chainq.process.progress import Progress
 from chainq.process.signals import signals_deferred
-from chainq.query import Batch, Query, limited, matching
+from chainq.query import Query, limited, matching
 from chainq.resume.checkpoint import Position
 from chainq.resume.journal import Journal
-from chainq.resume.settings import ResumeSettings
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 
 COMPARED = 64  # heights of a rewound stretch, the last ones, whose rows are compared with full blocks
+
+
+class ResumeSettings(NamedTuple):
+    """How an incremental run begins and ends; at least one of `checkpoint` and `follow` is set.
+
+    `checkpoint`: the file that records the position. `lag`: blocks below the tip to leave out. `rewind`: blocks to go
+    back first. `max_age`: maximum tip age in seconds. `follow`: poll until interrupted, every `interval` seconds.
+    `output`: the file that rows are appended to, None for standard output. `header`: the output begins with a header
+    that an option leaves out.
+    """
+
+    checkpoint: Path | None = None
+    lag: int = SETTLE
+    rewind: int | None = None
+    max_age: float | None = None
+    follow: bool = False
+    interval: float = INTERVAL
+    output: Path | None = None
+    header: bool = False
 
 
 def difference(position: Position, found: str) -> str:
@@ -52,7 +73,6 @@ class Rounds:
     query: Query
     settings: ResumeSettings
     journal: Journal
-    warn: Callable[[str], None]
     progress: Progress
     known: Position = field(default=Position(0))
     end: int = 0
@@ -82,7 +102,8 @@ class Rounds:
             end = min(end, limit if limit >= 0 else top + limit)
         if top < start:
             if not self.behind:  # once
-                self.warn(Shortfall(f"the service is behind: its tip is {top - 1}, and it had block {start - 1}"))
+                behind = f"the service is behind: its tip is {top - 1}, and it had block {start - 1}"
+                self.journal.warn(Shortfall(behind))
             self.behind = True
         elif start < end:
             self._write(writer, HeightRange(start, end))
@@ -91,7 +112,7 @@ class Rounds:
             self._check_known(tip.hash)
         if limit is not None and self.journal.reached.next < limit:
             lag = f", and this run stays {counted(self.settings.lag, 'block')} below it" if self.settings.lag else ""
-            self.warn(end_above(limit, top - 1) + lag)
+            self.journal.warn(end_above(limit, top - 1) + lag)
 
     def _write(self, writer: Writer, heights: HeightRange) -> None:
         """Write the rows of `heights`, and record how far they go."""
@@ -111,7 +132,11 @@ class Rounds:
         try:
             for batch in limited(matching(batches, query.where), query.limit):
                 if batch.heights is not None:
-                    self._write_batch(writer, batch, batch.heights)
+                    with signals_deferred():
+                        writer.write(batch.rows)
+                        self.journal.wrote(batch, batch.heights.end)
+                        self.written += len(batch.rows)
+                        self.progress.wrote(len(batch.heights), batch.shown)
                     if self.journal.due and self.journal.reached.next < self.end:
                         self.record()
             whole = True
@@ -122,14 +147,6 @@ class Rounds:
             raise
         if self.left != 0 and (reached := self.journal.reached.next) < self.end:
             raise IncompleteError(f"the service shows no block {reached}, and its tip is above it", "run again later")
-
-    def _write_batch(self, writer: Writer, batch: Batch, heights: HeightRange) -> None:
-        """Write the rows of a batch. Raises OutputError."""
-        with signals_deferred():
-            writer.write(batch.rows)
-            self.journal.wrote(batch, heights.end)
-            self.written += len(batch.rows)
-            self.progress.wrote(len(heights), batch.shown)
 
     def record(self, *, ending: bool = False) -> None:
         """Record that all heights below `journal.reached` are written. `ending`: a signal has ended the run.
@@ -143,7 +160,10 @@ class Rounds:
             block_hash = self._hash_below(reached.next)
             last = block_hash if reached.next == self.end else self._hash_below(self.end)
             if reorg := difference(Position(self.end, self.seen), last):
-                self._replaced(reorg)
+                if not self.journal.sink.appends:
+                    raise self._reorg(reorg)
+                self.written -= self.journal.drop_rest()
+                raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
         position = Position(reached.next, block_hash, reached.length, reached.rows)
         with nullcontext() if ending else signals_deferred():
             self.journal.record(position)
@@ -177,31 +197,24 @@ class Rounds:
         if reorg := difference(self.known, found):
             raise self._reorg(reorg)
 
-    def _same(self) -> Position | None:
-        """Return the last position whose block the service still has, None if there is none.
+    def _is_same(self, position: Position) -> bool:
+        """Return whether the service still has the block of a position.
 
         A checkpoint may begin with a position without a hash: nothing is before it. Other runs have more of these.
         """
-        for one in reversed(self.journal.positions):
-            if self.journal.kept if not one.hash else self.service.blocks.block_hash(one.next - 1) == one.hash:
-                return one
-        return None
-
-    def _replaced(self, reorg: str) -> None:
-        """Raise the error of a reorg while rows were read."""
-        if not self.journal.sink.appends:
-            raise self._reorg(reorg)
-        self.written -= self.journal.drop_rest()
-        raise IncompleteError(f"{reorg}, while rows were read", "run the command again")
+        if not position.hash:
+            return self.journal.kept
+        return self.service.blocks.block_hash(position.next - 1) == position.hash
 
     def _reorg(self, reorg: str) -> ReorgError:
         """Return the error of a reorg: it says how far a checkpoint must go back. Rows that nobody can go back to, of a
         run without one or after its position, are discarded."""
-        same = self._same()
+        positions = self.journal.content.positions
+        same = next(filter(self._is_same, reversed(positions)), None)
         if self.journal.kept and same is None:
             over = "start over with a new checkpoint and a new output file"
             return ReorgError(reorg, f"the checkpoint has no position before the reorg; {over}")
-        back = same or self.journal.positions[0]
+        back = same or positions[0]
         if self.journal.kept and (blocks := self.journal.position.next - back.next):
             return ReorgError(reorg, f"--rewind {blocks} goes back far enough, to height {back.next}")
         self.written -= self.journal.reached.rows - back.rows

@@ -7,7 +7,7 @@ refuses (lone surrogates). Nothing here depends on requests, methods or formats.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -15,10 +15,8 @@ from msgspec import Raw
 from chainq.errors import ResponseError
 from chainq.text.sanitize import excerpt
 
-T = TypeVar("T")
 SPACES = (b" ", b"\n", b"\t", b"\r")  # what JSON allows between tokens (RFC 8259, section 2)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"]+')
-_SPACE = re.compile(r"[ \t\n\r]*")
 
 
 def _refuse(constant: str) -> Any:
@@ -41,43 +39,36 @@ def compact(text: bytes) -> bytes:
         return "".join(_TOKEN.findall(decoded)).encode()
 
 
-def _parts(text: str, at: int, close: str) -> Iterator[tuple[str, str]]:
-    """Yield (key, text of the value) of the object or array that opens at `at`; in an array the key is empty."""
-    at = _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]  # the pattern matches the empty string
-    while text[at] != close:
-        key = ""
-        if close == "}":
-            key, at = _SCANNER.raw_decode(text, at)
-            at = _SPACE.match(text, text.index(":", at) + 1).end()  # type: ignore[union-attr]  # as above
-        end = _SCANNER.raw_decode(text, at)[1]
-        yield key, text[at:end]
-        at = _SPACE.match(text, end).end()  # type: ignore[union-attr]  # as above
-        if text[at] == ",":
-            at = _SPACE.match(text, at + 1).end()  # type: ignore[union-attr]  # as above
-
-
 def members(text: bytes | memoryview) -> dict[str, Raw]:
     """Return the members of a JSON object, values as they were sent. Raises ValueError for anything else."""
-    found = _decoded(text, dict[str, Raw], "{")
-    return found if isinstance(found, dict) else {key: Raw(value.encode()) for key, value in found}
+    try:
+        return msgspec.json.decode(text, type=dict[str, Raw])
+    except msgspec.DecodeError:
+        return dict(_parts(text, "{"))
 
 
 def items(text: bytes | memoryview) -> list[Raw]:
     """Return the items of a JSON array, each as it was sent. Raises ValueError for anything else."""
-    found = _decoded(text, list[Raw], "[")
-    return found if isinstance(found, list) else [Raw(value.encode()) for _, value in found]
-
-
-def _decoded(text: bytes | memoryview, kind: type[T], opening: str) -> T | Iterator[tuple[str, str]]:
-    """Return what msgspec decodes, or the parts of a text that it refuses."""
     try:
-        return msgspec.json.decode(text, type=kind)
+        return msgspec.json.decode(text, type=list[Raw])
     except msgspec.DecodeError:
-        decoded = bytes(text).decode().lstrip(" \t\n\r")
-        _SCANNER.decode(decoded)
-        if not decoded.startswith(opening):
-            raise ValueError(f"expected a JSON {'object' if opening == '{' else 'array'}") from None
-        return _parts(decoded, 0, "}" if opening == "{" else "]")
+        return [value for _, value in _parts(text, "[")]
+
+
+def _parts(sent: bytes | memoryview, opening: str) -> Iterator[tuple[str, Raw]]:
+    """Yield the keys and values of a text that msgspec refuses; in an array each key is empty."""
+    text = compact(bytes(sent)).decode()
+    _SCANNER.decode(text)
+    if text[0] != opening:
+        raise ValueError(f"expected a JSON value that opens with {opening}")
+    at, key = 1, ""
+    while at < len(text) - 1:
+        if opening == "{":
+            key, at = _SCANNER.raw_decode(text, at)
+            at += 1
+        end = _SCANNER.raw_decode(text, at)[1]
+        yield key, Raw(text[at:end].encode())
+        at = end + 1
 
 
 def is_valid(text: bytes | memoryview) -> bool:

@@ -262,11 +262,8 @@ class Where:
         if column is None and (self._check or not name.isprintable()):
             known = ", ".join(one.path for one in columns)
             raise _wrong(f"unknown field {quoted(name)} at character {place}; the columns are {known}")
-        field = self._read(column or self._column(name))
+        field = self._read(column or Column(name, "unknown"))
         return field if column and self._check else field._replace(kind=None)
-
-    def _column(self, path: str) -> Column:
-        return known_column(path, self._method.sent) or Column(path, "unknown")
 
     def _read(self, column: Column) -> Field:
         path = column.path
@@ -280,7 +277,7 @@ class Where:
     def _calls(self, programs: Sequence[str], functions: Sequence[str]) -> Test:
         """Return the test that a row has a call of one of each, or of either if the other is empty."""
         sought = [(which, list(map(equals, texts))) for which, texts in enumerate((programs, functions)) if texts]
-        kinds = [[self._read(self._column(paths[which])).read for which, _ in sought] for paths in self._method.called]
+        kinds = [[self._field(paths[which], 0).read for which, _ in sought] for paths in self._method.called]
         # Both fields of a kind come from the same items, so the values of a call are at the same place in each.
         return lambda values: any(
             all(any(test(value) for test in tests) for (_, tests), value in zip(sought, call, strict=True))

@@ -6,7 +6,6 @@ they look like is in `screens`.
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -32,7 +31,11 @@ RECORD_BLOCKS = 1000  # newest blocks in which a record or a block hash is looke
 PROGRAM_BLOCKS = 100
 
 
-class BlockParts(NamedTuple):
+class Parts(msgspec.Struct, tag_field="kind"):
+    """The parts of an object; its tag is the kind."""
+
+
+class BlockParts(Parts, tag="block"):
     """A block: its summary and its full content."""
 
     height: int
@@ -40,7 +43,7 @@ class BlockParts(NamedTuple):
     block: Raw
 
 
-class TransactionParts(NamedTuple):
+class TransactionParts(Parts, tag="transaction"):
     """A transaction. `height`: that of its block, None if the service has no method that says it."""
 
     transaction_id: str
@@ -48,7 +51,7 @@ class TransactionParts(NamedTuple):
     height: int | None = None
 
 
-class AddressParts(NamedTuple):
+class AddressParts(Parts, tag="address"):
     """The newest transactions of an address, the newest first.
 
     They are those of its newest rows in `heights`, NEWEST at most: there may be more in these heights.
@@ -59,7 +62,7 @@ class AddressParts(NamedTuple):
     transactions: list[Raw]
 
 
-class ProgramParts(NamedTuple):
+class ProgramParts(Parts, tag="program"):
     """What a range holds of a program: its records, and its transitions without record inputs."""
 
     program: str
@@ -68,7 +71,7 @@ class ProgramParts(NamedTuple):
     transitions: list[Raw]
 
 
-class FunctionParts(NamedTuple):
+class FunctionParts(Parts, tag="function"):
     """The newest transactions that call a function, the newest first: NEWEST at most.
 
     `start`: the lowest height looked at.
@@ -80,7 +83,7 @@ class FunctionParts(NamedTuple):
     transactions: list[Raw]
 
 
-class TransitionParts(NamedTuple):
+class TransitionParts(Parts, tag="transition"):
     """A transition as far as lists have it: the records that it made, or itself, if it made none and took none."""
 
     transition_id: str
@@ -88,7 +91,7 @@ class TransitionParts(NamedTuple):
     transitions: list[Raw]
 
 
-class RecordParts(NamedTuple):
+class RecordParts(Parts, tag="record"):
     """A record by its ciphertext."""
 
     ciphertext: str
@@ -96,7 +99,6 @@ class RecordParts(NamedTuple):
 
 
 Job = Callable[[], list[Raw]]
-Parts = BlockParts | TransactionParts | AddressParts | ProgramParts | FunctionParts | TransitionParts | RecordParts
 
 
 def gather(service: Service, text: str, last: int | None) -> Parts:
@@ -121,8 +123,7 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
 
 def encode(parts: Parts) -> bytes:
     """Return a JSON object with `kind` and the fields of the parts; `heights` as `start` and `end`, end excluded."""
-    kind = type(parts).__name__.removesuffix("Parts").lower()  # `block` of BlockParts
-    return msgspec.json.encode({"kind": kind, **parts._asdict()}) + b"\n"
+    return msgspec.json.encode(parts) + b"\n"
 
 
 def _newest_heights(service: Service, last: int | None) -> HeightRange:
@@ -150,8 +151,8 @@ def _side_by_side(*jobs: Job) -> list[list[Raw]]:
 
 
 def _block(service: Service, height: int | None) -> BlockParts:
-    summary = service.blocks.tip_block() if height is None else None
-    at = service.blocks.tip_height() if height is None else height
+    at = service.blocks.latest_height() if height is None else height
+    summary = service.blocks.known.summary if height is None and service.blocks.known else None
     heights = HeightRange(at, at + 1)
     summaries, blocks = _side_by_side(
         _lookup(service, "block", at) if summary is None else lambda: [summary],
@@ -174,7 +175,7 @@ def _value(row: Raw, name: str) -> Raw | None:
 
 def _transaction(service: Service, transaction_id: str) -> TransactionParts:
     height = None
-    if service.has_index("transactions"):
+    if service.export and service.export.has("transactions", own=True):
         height = _found(service, "transactions", "transaction_id", transaction_id, f"transaction {transaction_id}")[0]
     (row,) = _lookup(service, "transaction", transaction_id)()
     return TransactionParts(transaction_id, row, height)
@@ -208,7 +209,7 @@ def _program(service: Service, program: str, last: int) -> ProgramParts:
 def _transition(service: Service, transition_id: str, last: int) -> TransitionParts | TransactionParts:
     """Return what lists have of a transition; of a data set that knows it, its transaction."""
     what, condition = f"transition {transition_id}", f"transition_id = '{transition_id}'"
-    if service.has_index("calls"):
+    if service.export and service.export.has("calls", own=True):
         return _transaction(service, _found(service, "calls", "transition_id", transition_id, what)[1])
     heights = _newest_heights(service, last)
     records = _newest(service, "records", condition, heights)
@@ -221,7 +222,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
 
 def _spent(service: Service, tag: str) -> TransactionParts:
     """Return the transaction that spends the record with a tag."""
-    if not service.is_export:
+    if service.export is None:
         raise UsageError(f"cannot show {quoted(tag)}: only an export is searched for the tags of records")
     return _transaction(service, _found(service, "inputs", "tag", tag, f"tag {tag}")[1])
 
@@ -243,7 +244,9 @@ def _record(service: Service, ciphertext: str, last: int) -> RecordParts:
 
 def _found(service: Service, table: str, column: str, text: str, what: str) -> tuple[int | None, str]:
     """Return the height and the transaction ID of a row of a data set. Raises NotFoundError."""
-    row = service.find(table, column, text)
+    from chainq.lake.reader import row_of
+
+    row = row_of(service.export, table, column, text) if service.export else None
     if row is None:
         raise _unseen(service, what, _newest_heights(service, None))
     return integer_of(_value(row, "height")), text_of(_value(row, "transaction_id"))

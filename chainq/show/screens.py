@@ -31,12 +31,12 @@ def draw(parts: Parts, spec: OutputSpec, first: int) -> bytes:
     """Return the screen of what was gathered. `first`: the lowest height that there is."""
     room = max(spec.width, NARROWEST) if spec.abbreviate or spec.terminal else ENDLESS  # for what has no long value
     screen = Screen(spec._replace(width=room if spec.abbreviate else ENDLESS), room, first)
-    return encoded(getattr(screen, type(parts).__name__.removesuffix("Parts").lower())(parts))
+    return encoded(getattr(screen, str(parts.__struct_config__.tag))(parts))
 
 
 @dataclass(frozen=True)
 class Screen:
-    """How to draw the parts of each kind of object."""
+    """How to draw the parts of each kind of object, by the method of its tag."""
 
     spec: OutputSpec
     room: int

@@ -47,14 +47,13 @@ class AtomicFileSink(Sink):
         Raises OutputError, BusyError.
         """
         try:
-            os.fchmod(self._descriptor, _mode(self._target))
-            os.fsync(self._descriptor)
-            if self._temporary is not None:
-                _check_lock(self._target, self._name)
-                self._temporary.replace(self._target)
-                self._temporary = None
-        except OSError as error:
-            raise self._failure(error) from None
+            with self._told():
+                os.fchmod(self._descriptor, _mode(self._target))
+                os.fsync(self._descriptor)
+                if self._temporary is not None:
+                    _check_lock(self._target, self._name)
+                    self._temporary.replace(self._target)
+                    self._temporary = None
         finally:
             self.abandon()
 

@@ -51,7 +51,7 @@ class Sink:
         Raises PipeClosed if the reader has closed the pipe, else OutputError with the number of bytes written.
         """
         view = memoryview(data)
-        with awaiting_reader() if self._has_reader else nullcontext():
+        with awaiting_reader() if self._has_reader else nullcontext(), self._told():
             while view:
                 try:
                     count = os.write(self._descriptor, view)
@@ -60,8 +60,6 @@ class Sink:
                     continue
                 except BrokenPipeError:
                     raise PipeClosed from None
-                except OSError as error:
-                    raise self._failure(error) from None
                 self.written += count
                 view = view[count:]
 
@@ -103,10 +101,7 @@ class Sink:
         try:
             yield
         except OSError as error:
-            raise self._failure(error) from None
-
-    def _failure(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)")
+            raise OutputError(f"{self._name}: {error.strerror} (at byte {self.written} of the output)") from None
 
 
 def unopened(failed: str, path: Path, error: OSError) -> OutputError:

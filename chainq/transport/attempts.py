@@ -11,28 +11,27 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from chainq import tuning
-from chainq.defaults import PATIENCE
+from chainq.defaults import PATIENCE, TIMEOUT
 from chainq.errors import OverdueError, overdue
 from chainq.transport.base import ServiceOptions
-from chainq.transport.failures import Failure
+from chainq.transport.failures import LIMITED, TOO_HEAVY, Failure
 
 
 @dataclass
 class _Method:
-    """The state of one method: when it may be called again, and its refusals so far."""
+    """The state of one method: when it may be called again, and how long it was held back."""
 
     open_at: float = -math.inf  # by the last refusal
     next_at: float = -math.inf  # by the spacing of calls
-    refusals: int = 0  # since the last success, those of calls under way at the same time counted once
-    waited: float = 0.0  # seconds, for these refusals
+    waited: float = 0.0  # seconds, for refusals since the last success; those of calls under way count once
 
 
 class RateLimiter:
     """Spaces requests by `rate` (per second, None for no limit), and holds back methods. Threads share it.
 
-    A method that was refused waits as long as the service asks (Retry-After), or by REFUSED, whichever is longer:
-    a service that asks for no wait at all is not called at full speed. The wait is the method's and not the call's, so
-    that many calls at a time learn from one refusal.
+    A method that was refused waits as long as the service asks (Retry-After), or REFUSED longer than in all waits
+    before, whichever is more: a service that asks for no wait at all is not called at full speed. The wait is the
+    method's and not the call's, so that many calls at a time learn from one refusal.
 
     Then calls are spaced for as long as the longest wait. Of two runs that share a limit, one would otherwise use up
     each new window while the other waits, and that one would give up.
@@ -57,7 +56,7 @@ class RateLimiter:
         with self._lock:
             now, method = time.monotonic(), self._methods[name]
             due = max(method.open_at, method.next_at)
-            if due <= now < method.open_at + tuning.REFUSED[-1]:
+            if due <= now < method.open_at + tuning.LONGEST_REFUSED:
                 method.next_at = now + tuning.SPACING
         return max(0.0, due - now)
 
@@ -70,8 +69,7 @@ class RateLimiter:
             left = PATIENCE - method.waited
             if left <= 0 or retry_after > left:
                 return None
-            wait = min(left, max(retry_after, tuning.REFUSED[min(method.refusals, len(tuning.REFUSED) - 1)]))
-            method.refusals += 1
+            wait = min(left, max(retry_after, min(method.waited + tuning.REFUSED, tuning.LONGEST_REFUSED)))
             method.waited += wait
             method.open_at = now + wait
         return wait
@@ -88,12 +86,13 @@ class RateLimiter:
     def succeeded(self, name: str) -> None:
         """Record that a call of the method got a response."""
         with self._lock:
-            method = self._methods[name]
-            method.refusals, method.waited = 0, 0.0
+            self._methods[name].waited = 0.0
 
 
 class Attempts:
-    """The attempts of one call. `made`: how many there were. `divisible`: whether the caller can ask for less.
+    """The attempts of one call.
+
+    `made`: how many there were. `divisible`: whether the caller can ask for less. `seconds`: how long one may take.
 
     Refusals for the rate (`RateLimiter`) do not count, because the service works but allows fewer calls; unless there
     are to be no retries at all.
@@ -102,13 +101,13 @@ class Attempts:
     def __init__(self, options: ServiceOptions, limiter: RateLimiter, method: str, divisible: bool) -> None:
         self._options, self._limiter = options, limiter
         self.method, self.divisible = method, divisible
+        self.seconds = TIMEOUT if options.timeout is None else options.timeout
         self.made = self._failures = self._timeouts = 0
-        self._waited = 0.0
 
     def begin(self) -> float:
         """Count an attempt, and return its deadline by `time.monotonic`. Raises OverdueError if the run has none."""
         self.made += 1
-        return time.monotonic() + min(self._options.seconds, self.left())
+        return time.monotonic() + min(self.seconds, self.left())
 
     def left(self) -> float:
         """Return the seconds left for the run. Raises OverdueError if there are none."""
@@ -118,28 +117,22 @@ class Attempts:
             raise OverdueError(overdue(self._options.deadline))
         return left
 
-    def judge(self, failure: Failure, *, known: bool) -> None:
-        """Decide the seconds before the next attempt, None if there is none. `known`: the server has sent JSON-RPC."""
-        if failure.meaning.again:
-            failure.wait = self._wait(failure, known)
-            if failure.wait is None and failure.retry_after > PATIENCE:
-                failure.error.message += f", it asks to wait {failure.retry_after:g} s"
-            elif failure.wait is None and failure.meaning.rate_limited and self._options.retries:
-                failure.error.message += f", refused for {PATIENCE:g} s"
+    def wait(self, failure: Failure, *, known: bool) -> float | None:
+        """Return the seconds before the next attempt, None if there is none. `known`: the server has sent JSON-RPC.
 
-    def _wait(self, failure: Failure, known: bool) -> float | None:
-        """Half of each wait is fixed, so that five retries outlast a restart of seven seconds; the other half is
-        random, so that many clients do not come back at once. Rejected: full jitter, whose five waits may add up to
-        none."""
+        Half of each wait is fixed, so that five retries outlast a restart of seven seconds; the other half is random,
+        so that many clients do not come back at once. Rejected: full jitter, whose five waits may add up to none.
+        """
         meaning, retries = failure.meaning, self._options.retries
-        if meaning.rate_limited and retries:
+        if not meaning.again or (meaning is TOO_HEAVY and self.divisible):
+            return None
+        if meaning is LIMITED and retries:
             return self._limiter.refused(self.method, failure.retry_after)
         if meaning.waits and not (known or self._options.patient):
             return dict(enumerate(meaning.waits[:retries], 1)).get(self.made)
         self._failures += 1
         self._timeouts += meaning.slow and self.divisible
-        self._waited += failure.retry_after
-        if self._failures > retries or self._timeouts > 1 or self._waited > PATIENCE:
+        if self._failures > retries or self._timeouts > 1 or failure.retry_after > PATIENCE:
             return None
         longest = min(tuning.FIRST_BACKOFF * 2.0 ** min(self._failures - 1, 16), tuning.MAX_BACKOFF)
         return max(failure.retry_after, random.uniform(longest / 2, longest))  # noqa: S311  # no secret

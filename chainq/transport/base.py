@@ -5,10 +5,9 @@ A transport sends one request and returns one response, without JSON-RPC, retrie
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES, TIMEOUT
+from chainq.defaults import CONCURRENCY, MAX_MEMORY, RETRIES
 from chainq.errors import TooHeavyError
 from chainq.text.sanitize import mask_url
 
@@ -34,7 +33,7 @@ class Response(NamedTuple):
 
     status: int
     body: bytes
-    headers: Mapping[str, str] = MappingProxyType({})
+    headers: Mapping[str, str] = {}  # never changed
     http_version: str = ""
 
 
@@ -100,16 +99,6 @@ class ServiceOptions(NamedTuple):
     def __repr__(self) -> str:
         """Return only what is safe to print: a URL and headers may hold secrets."""
         return f"ServiceOptions({mask_url(self.url)!r}, ...)"
-
-    @property
-    def most(self) -> int:
-        """Return how many bytes one response may have."""
-        return self.max_memory // self.concurrency
-
-    @property
-    def seconds(self) -> float:
-        """Return how long one attempt of a call may take."""
-        return TIMEOUT if self.timeout is None else self.timeout
 
 
 class Report(NamedTuple):

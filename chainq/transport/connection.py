@@ -27,7 +27,7 @@ class Connection(Closing):
     """Calls one service, from any number of threads. Use it as a context, or `close` it.
 
     `report` is given every attempt, from the thread that made it. `transport`: instead of the network. `observe` is
-    given every response, and may end the call by raising a ChainqError.
+    given every response, and may end the call by raising a ChainqError. `limiter`: what decides when a call is sent.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Connection(Closing):
         self._url = mask_url(options.url) if "://" in options.url else ""  # for messages; empty for a folder or demo:
         self._options, self._report, self._transport, self._observe = options, report, transport, observe
         self._lock, self._ids = threading.Lock(), itertools.count(1)
-        self._limiter = RateLimiter(options.rate)
+        self.limiter = RateLimiter(options.rate)
         self._stop = threading.Event()
         self._slots = threading.Semaphore(options.concurrency)
         # Workers of an export share the id of the run, and each counts its own requests.
@@ -54,9 +54,8 @@ class Connection(Closing):
         """End waiting calls at once, and close the sockets. Nothing is sent afterwards."""
         with self._lock:  # so that no call opens a transport that nobody would close
             self._stop.set()
-            transport = self._transport
-        if transport is not None:
-            transport.close()
+            if self._transport is not None:
+                self._transport.close()
 
     def allow_last(self, seconds: float) -> None:
         """Allow the last calls of a run that was told to end so many seconds; they wait for no other call."""
@@ -92,15 +91,15 @@ class Connection(Closing):
         Raises these, or ServiceError, ResponseError or UnreachableError, with the method and `where` in the message.
         """
         report = Report(method, where, purpose=purpose)
-        attempts = Attempts(self._options, self._limiter, method, divisible)
+        attempts = Attempts(self._options, self.limiter, method, divisible)
         while True:
             with self._slots:
                 self.check_open()
                 # A call keeps its slot while it waits for its turn by the rate. One whose method is held back, or
                 # which failed, gives it up to others.
-                wait = self._limiter.wait(method)
+                wait = self.limiter.wait(method)
                 if not wait:
-                    self._sleep(self._limiter.turn(), attempts)
+                    self._sleep(self.limiter.turn(), attempts)
                     try:
                         return self._attempt(report, params, decode, attempts)
                     except Failure as failure:
@@ -109,29 +108,27 @@ class Connection(Closing):
                         wait = failure.wait
             self._sleep(wait, attempts)
 
-    def hold_back(self, method: str, seconds: float) -> None:
-        """Pause calls of a method for `seconds`, because the service refused it (HTTP 429) to another process."""
-        self._limiter.hold_back(method, seconds)
-
     def _attempt(self, report: Report, params: Any, decode: Decode[T], attempts: Attempts) -> T:
         """Make one attempt of a call, and report it. Raises Failure, with the URL in the message of its error."""
         number, began = next(self._ids), time.monotonic()
         report = report._replace(call=number, request_id=f"{self._run}-{number}")
-        response: Response | None = None
+        response = Response(0, b"")
         try:
             response = self._exchange(encode(report.method, params, number), report.request_id, attempts)
             report = report._replace(size=len(response.body))
-            result = self._decoded(response.body, decode, number)
-            self._limiter.succeeded(report.method)
+            result = decode(memoryview(compact(response.body)), number)
+            self._known = True
+            self.limiter.succeeded(report.method)
             report = report._replace(outcome="ok", rows=len(result) if isinstance(result, list) else None)
             return result
-        except (Failure, ChainqError) as raised:
-            self._known |= response is not None and isinstance(raised, Failure)  # an error of JSON-RPC
-            failure = self._failure(raised, 200 if response is None else response.status, attempts)
+        except (Failure, ChainqError, RecursionError) as raised:
+            self._known |= response.status > 0 and isinstance(raised, Failure)  # an error of JSON-RPC
+            failure = self._failure(raised, response.status)
+            failure.wait = attempts.wait(failure, known=self._known)
             report = report._replace(
                 outcome=failure.error.message,
                 wait=failure.wait,
-                rate_limited=failure.meaning.rate_limited,
+                rate_limited=failure.meaning is failures.LIMITED,
                 hung=failure.meaning is failures.HUNG and (failure.wait is not None or attempts.divisible),
             )
             raise failure from None
@@ -140,33 +137,24 @@ class Connection(Closing):
 
     def _exchange(self, body: bytes, request_id: str, attempts: Attempts) -> Response:
         """Return a response that is, or may be, JSON-RPC. Raises Failure, and what `observe` raises."""
-        request = Request(body, attempts.begin(), self._options.most, request_id)
+        most = self._options.max_memory // self._options.concurrency
+        request = Request(body, attempts.begin(), most, request_id)
         try:
             response = self.opened().call(request)
         except ExchangeError as error:
             self.check_open()
             attempts.left()
-            raise failures.of_exchange(error, self._options.seconds) from None
+            raise failures.of_exchange(error, attempts.seconds) from None
         self._observe(response)
         failures.check(response, known=self._known)
         return response
 
-    def _decoded(self, body: bytes, decode: Decode[T], number: int) -> T:
-        """Return what `decode` returns. Raises what it raises, and ResponseError or BrokenBodyError."""
-        try:
-            result = decode(memoryview(compact(body)), number)
-        except RecursionError:
-            raise ResponseError("response is nested too deeply") from None
-        self._known = True
-        return result
-
-    def _failure(self, raised: Failure | ChainqError, status: int, attempts: Attempts) -> Failure:
-        """Return what ended an attempt, with the wait before the next one, and the URL before its message.
+    def _failure(self, raised: Failure | ChainqError | RecursionError, status: int) -> Failure:
+        """Return what ended an attempt, with the URL before its message.
 
         Until the server has sent JSON-RPC, an invalid response may be that of something else than a service.
         """
-        failure = failures.of_raised(raised, status, divisible=attempts.divisible)
-        attempts.judge(failure, known=self._known)
+        failure = failures.of_raised(raised, status)
         error = failure.error
         if self._url and not isinstance(error, UsageError):  # which is of this run alone
             error.message = f"{self._url}: " + error.message

@@ -7,12 +7,12 @@ codes of rate limits.
 
 import contextlib
 import re
-import time
 from typing import NamedTuple
 
 import msgspec
 
 from chainq import errors
+from chainq.defaults import PATIENCE
 from chainq.rows import raw_json
 from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import ExchangeError, Response
@@ -26,38 +26,33 @@ _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\
 """What Python adds to the reason of an error."""
 
 _NONE = "error (0|-32603|)"  # with which servers send errors that have no code
-_AWAY = "ConnectError|ReadError|WriteError|CloseError"
-_PROXY = "check the proxy and its login"
-_PORT = "check the scheme and the port of the URL"
-_PORT_OR_LOG = f"{_PORT}, or the log of the server"
-_HOST = "check the host in the URL"
-_REFUSES = "the proxy refused to connect: {}"
-_UNUSABLE = "invalid URL or header: a character in it cannot be sent"  # httpx shows the header, perhaps a secret
-_TRUST = "if you trust it, set SSL_CERT_FILE to a file with the certificate"
+# A database that restarts, lost its connection, or has too many: SQLSTATEs, and errors of Node.js.
+_STATES = "08...|40001|40P01|53300|57P0[123]|E[A-Z_]+"
+_DATABASE = "connection terminated|econnrefused|econnreset|the database system is|too many (clients|connections)"
+_UNKNOWN_HOST = "not known|name resolution|no address|nodename"
 _NO_TLS = "SSL.*(WRONG_VERSION_NUMBER|record layer failure|PACKET_LENGTH_TOO_LONG)"
 _CREDENTIALS = "pass valid credentials with --header, or with headers in a profile"
+_CUT = "check the log of the server, or of a proxy before it"
+_LOG = "check the scheme and the port of the URL, or the log of the server"
+_TRUST = "check the URL and the clock; to trust the certificate, set SSL_CERT_FILE to a file that contains it"
+_RUNNING = "is the server running, and is the port in the URL right?"
+_UNUSABLE = "invalid URL or header: a character in it cannot be sent"  # httpx shows the header, perhaps a secret
 
 
 class Meaning(NamedTuple):
     """What a failure means. `error`: what to raise after the last attempt, with a `hint`; `said`: of what was seen.
 
-    `again`: another attempt may succeed. `rate_limited`: the service wants fewer calls, so that the method is held
-    back, and no retry is used up. `slow`: there was no response in time, to this side (HUNG) or inside the service; a
-    call that can ask for less is made again only once, because asking for less is more likely to help. `waits`: the
-    seconds before each retry if the server has not responded yet, because it may not exist.
+    `again`: another attempt may succeed. `slow`: there was no response in time, to this side (HUNG) or inside the
+    service; a call that can ask for less is made again only once, because asking for less is more likely to help.
+    `waits`: the seconds before each retry if the server has not responded yet, because it may not exist.
     """
 
     error: type[errors.ChainqError] = errors.UnreachableError
     again: bool = True
     hint: str = ""
     said: str = "{}"
-    rate_limited: bool = False
     slow: bool = False
     waits: tuple[float, ...] = ()
-
-
-def _final(said: str, hint: str = "") -> Meaning:
-    return Meaning(again=False, said=said, hint=hint)
 
 
 DOWN = Meaning()
@@ -66,64 +61,46 @@ GATEWAY = Meaning(errors.GatewayError)  # a smaller response may get through
 SLOW = Meaning(errors.GatewayError, slow=True)
 HUNG = SLOW._replace(said="no complete response within {seconds:g} s", hint="raise --timeout or lower -j")
 BROKEN = Meaning(errors.BrokenBodyError)
-_CUT = BROKEN._replace(hint="check the log of the server, or of a proxy before it")
-_SILENT = GATEWAY._replace(said="the connection was closed without a response", hint=_PORT_OR_LOG)
-LIMITED = Meaning(rate_limited=True, hint="lower --rate or -j")
-TOO_HEAVY = Meaning(errors.TooHeavyError, again=False)
+LIMITED = Meaning(hint="lower --rate or -j")
+"""The service wants fewer calls, so that the method is held back, and no retry is used up."""
+TOO_HEAVY = Meaning(errors.TooHeavyError)
+"""A call that can ask for less is not made again. Another query is as light as it can be, and may be less so later."""
 REFUSED = Meaning(errors.ServiceError, again=False)
 ODD = Meaning(errors.ResponseError, again=False)
-_STARTING = Meaning(waits=CONNECT_WAITS)
-_UNKNOWN = Meaning(waits=CONNECT_WAITS[:1])
+_CLOSED = Meaning(errors.GatewayError, True, _LOG, "the connection was closed without a response", waits=CONNECT_WAITS)
 
-# A database that restarts, lost its connection, or has too many: SQLSTATEs, and errors of Node.js.
-_STATES = "08...|40001|40P01|53300|57P0[123]"
-_NODE = "ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN"
-_DATABASE = "connection terminated|econnrefused|econnreset|the database system is|too many (clients|connections)"
 MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
-    # HTTP statuses, of a service or of a proxy
+    # HTTP statuses of a service or of a proxy, and errors of JSON-RPC
     ("HTTP (401|403)", "", REFUSED._replace(hint=_CREDENTIALS)),
-    ("HTTP 407", "", _final("{}", _PROXY)),
     ("HTTP (408|425|500)", "", DOWN),
-    ("HTTP 413", "", TOO_HEAVY),
-    ("HTTP 429", "", LIMITED),
-    ("HTTP (502|503|52.|530)", "", GATEWAY),  # 52., 530: of CDNs that do not reach the service, for a moment
-    ("HTTP 501", "", FINAL._replace(hint="the server takes no POST requests: is the URL right?")),
-    ("HTTP 504", "", SLOW),
-    ("HTTP 4..", "", REFUSED),
-    ("HTTP 5..", "", FINAL),
-    ("HTTP .*", "", ODD),
-    # Errors of JSON-RPC
-    ("error (429|-32005|-32029)", "", LIMITED),
+    ("HTTP 413", "", Meaning(errors.TooHeavyError, again=False)),
+    ("HTTP 429|error (429|-32005|-32029)", "", LIMITED),
     ("error .*", "too many requests", LIMITED),
+    ("HTTP (502|503|52.|530)", "", GATEWAY),  # 52., 530: of CDNs that do not reach the service, for a moment
+    ("HTTP 504", "", SLOW),
     (_NONE, "timeout acquiring a connection", SLOW),  # after half a minute; for heavy queries, or too many
-    (f"error ({_STATES}|{_NODE})", "", DOWN),
+    (f"error ({_STATES})", "", DOWN),
     (_NONE, _DATABASE, DOWN),
     ("error 57014", "", TOO_HEAVY),  # query_canceled
     (_NONE, "timeout", TOO_HEAVY),
-    ("(?s)error .*", "", REFUSED),
+    ("ProxyError", r"^(408|425|429|50[0234]|52\d|530)", DOWN),
+    ("HTTP 407|ProxyError", "", FINAL._replace(hint="check the proxy and its login")),
+    ("HTTP 4..|(?s:error .*)", "", REFUSED),
+    ("HTTP 5..", "", FINAL._replace(hint="is the URL right?")),
+    ("HTTP .*", "", ODD),
     # Exchanges without a response, by what httpx raises
-    ("LocalProtocolError|UnsupportedProtocol", "", _final(_UNUSABLE)),
-    ("ProxyError", r"^(408|425|429|50[0234]|52\d|530)", DOWN._replace(said=_REFUSES)),
-    ("ProxyError", "", _final(_REFUSES, _PROXY)),
-    (".*", "is not HTTP: ", ODD._replace(hint=_PORT)),
-    (_AWAY, "SSL.*mismatch", _final("the certificate is for another host name: {}", _HOST)),
-    (_AWAY, "SSL.*has expired", _final("the certificate has expired: {}", "renew it, and check the clock")),
-    (_AWAY, "SSL.*not yet valid", _final("the certificate is not valid yet: {}", "check the clock")),
-    (_AWAY, "SSL.*self.signed", _final("the certificate is self-signed: {}", _TRUST)),
-    (_AWAY, "SSL.*CERTIFICATE", _final("the certificate is of an unknown authority: {}", _TRUST)),
-    (_AWAY, _NO_TLS, _final("the server does not speak TLS on this port: {}", "pass a URL with http://")),
-    (_AWAY, "Too many open files", Meaning(errors.OutputError, hint="lower -j, or raise the limit (ulimit -n)")),
-    ("ConnectError", "^proxy: ", _STARTING._replace(hint="check the proxy")),
-    ("ConnectError", "refused", _STARTING._replace(hint="is the server running, and is the port in the URL right?")),
-    ("ConnectError", "not known|name resolution|no address|nodename", _UNKNOWN._replace(hint=_HOST)),
-    ("ConnectError", "", _UNKNOWN._replace(hint="check the URL and the network")),
-    ("ConnectTimeout", "", DOWN._replace(said="timed out while connecting")),
-    (_AWAY, "reset by peer", DOWN._replace(hint=_PORT_OR_LOG)),
-    (_AWAY, "", DOWN),
+    ("LocalProtocolError|UnsupportedProtocol", "", FINAL._replace(said=_UNUSABLE)),
+    (".*", "SSL.*CERTIFICATE", FINAL._replace(hint=_TRUST)),
+    (".*", _NO_TLS, FINAL._replace(hint="the server does not speak TLS on this port: pass a URL with http://")),
+    (".*", "Too many open files", Meaning(errors.OutputError, hint="lower -j, or raise the limit (ulimit -n)")),
+    ("ConnectError", "^proxy: ", Meaning(waits=CONNECT_WAITS, hint="check the proxy")),
+    ("ConnectError", _UNKNOWN_HOST, Meaning(waits=CONNECT_WAITS[:1], hint="check the host in the URL")),
+    ("Connect.*", "", Meaning(waits=CONNECT_WAITS, hint=_RUNNING)),
+    ("ReadError|WriteError|CloseError", "", DOWN._replace(hint=_LOG)),
     (".*Timeout", "", HUNG),
-    ("DecodingError", "", _CUT._replace(said="the compressed body is damaged: {}")),
-    (".*", "without sending a response", _SILENT),
-    (".*", "", _CUT._replace(said="response ended early: {}")),
+    (".*", "illegal .* line", ODD._replace(said="the response is not HTTP: {}", hint=_LOG)),
+    (".*", "without sending a response", _CLOSED),
+    (".*", "", BROKEN._replace(said="response ended early or is damaged: {}", hint=_CUT)),
 )
 """What is seen, words of its text, and what that means; the first that matches counts."""
 _BY_STATUS = {429, 503}
@@ -149,16 +126,17 @@ class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Failure(Exception):  # noqa: N818  # never leaves the transport
-    """One attempt failed.
+    """One attempt failed. `error`: what to raise after the last attempt.
 
-    `error` is what to raise after the last attempt; `retry_after` the seconds that the service asks to wait. `wait` is
-    decided later: the seconds before the next attempt, None if there is none.
+    `retry_after`: the seconds that the service asks to wait. `wait`: the seconds before the next attempt, None if there
+    is none; the connection decides it.
     """
+
+    wait: float | None = None
 
     def __init__(self, error: errors.ChainqError, meaning: Meaning = FINAL, retry_after: float = 0.0) -> None:
         super().__init__(str(error))
         self.error, self.meaning, self.retry_after = error, meaning, retry_after
-        self.wait: float | None = None
 
 
 def _failure(meaning: Meaning, message: str, *, code: str = "", retry_after: float = 0.0) -> Failure:
@@ -192,17 +170,13 @@ def is_misunderstood(code: str, message: str) -> bool:
     return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
-def of_raised(raised: Failure | errors.ChainqError, status: int, *, divisible: bool) -> Failure:
-    """Return what an error means that was raised for a response with HTTP status `status`, or before there was one.
-
-    If the caller cannot ask for less, a query that is too heavy is retried, because it may be less so later.
-    """
+def of_raised(raised: Failure | errors.ChainqError | RecursionError, status: int) -> Failure:
+    """Return what was raised for a response with HTTP status `status`, or before there was one, as a Failure."""
+    if isinstance(raised, RecursionError):
+        raised = errors.ResponseError("response is nested too deeply")
     if isinstance(raised, errors.ChainqError):
         return Failure(raised, BROKEN if isinstance(raised, errors.BrokenBodyError) else FINAL)
-    code = getattr(raised.error, "code", "")
-    if raised.meaning is TOO_HEAVY and not divisible and code != "HTTP 413":
-        raised.meaning = DOWN
-    if raised.meaning is REFUSED and status >= 500 and code not in _PROTOCOL:
+    if raised.meaning is REFUSED and status >= 500 and getattr(raised.error, "code", "") not in _PROTOCOL:
         return _failure(DOWN, raised.error.message)
     return raised
 
@@ -244,16 +218,17 @@ def _of_status(response: Response) -> Failure:
     else:
         text = re.sub(rf"^({response.status} .+?) \1", r"\1", shown(response.body, 120))  # a title, and a heading
         said = f": {text.removeprefix(f'{response.status} ')}" if text else ""
-    return _failure(_meaning(message), message + said, code=message, retry_after=retry_after(response))
+    wait = retry_after(response)
+    said += f", it asks to wait {wait:g} s" if wait > PATIENCE else ""
+    return _failure(_meaning(message), message + said, code=message, retry_after=wait)
 
 
 def _is_error(body: bytes) -> bool:
     """Return whether a body is a JSON-RPC response with an error (JSON-RPC 2.0, section 5), whatever its status."""
-    try:
+    with contextlib.suppress(ValueError):
         envelope = raw_json.members(body)
-    except (ValueError, RecursionError):
-        return False
-    return "jsonrpc" in envelope and bytes(envelope.get("error", b"null")) != b"null"
+        return "jsonrpc" in envelope and bytes(envelope.get("error", b"null")) != b"null"
+    return False
 
 
 def retry_after(response: Response) -> float:
@@ -264,15 +239,8 @@ def retry_after(response: Response) -> float:
     value = response.headers.get("retry-after", "").strip()
     if value.isascii() and value.isdecimal():
         return float(value)
-    until, sent = _time(value), _time(response.headers.get("date", ""))
-    return max(0.0, until - (sent or time.time())) if until else 0.0
+    with contextlib.suppress(ValueError, TypeError, OverflowError):  # it is no date
+        from email.utils import parsedate_to_datetime as parsed
 
-
-def _time(date: str) -> float:
-    """Return an HTTP date in seconds since 1970; 0 if it is none (RFC 9110, section 5.6.7)."""
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return parsedate_to_datetime(date).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
+        return max(0.0, (parsed(value) - parsed(response.headers.get("date", ""))).total_seconds())
+    return 0.0

@@ -1,16 +1,22 @@
-"""HTTP by httpx, with one deadline for each exchange and a bound on each body. Only this folder uses httpx.
+"""HTTP by httpx, with one deadline for each exchange and a bound on each body. Only this module uses httpx.
 
 Rejected: `httpx.Client`. It keeps cookies, parses the targets of redirects that are not followed, and logs URLs with
 all secrets in them. Its transport does none of that.
 """
 
 import contextlib
+import os
+import re
 import socket
+import ssl
 import time
 from base64 import b64encode
 from contextvars import ContextVar
+from ipaddress import ip_address, ip_network
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies_environment
 
 import httpcore
 import httpx
@@ -18,12 +24,12 @@ import httpx
 from chainq import tuning
 from chainq._version import __version__
 from chainq.catalog.identifiers import is_loopback
-from chainq.errors import ChainqError, ResponseError, UsageError
-from chainq.text.sanitize import excerpt, mask_url
+from chainq.errors import ChainqError, ResponseError, UsageError, needed
+from chainq.text.sanitize import excerpt, keep_secret, mask_url, quoted
 from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions, check_size
-from chainq.transport.proxies import named_proxy, tls_context
 
 _AT_ONCE = 128 * 2**10  # bytes: half as many steps of h11 as by httpcore's 64 KiB, a fifth less time; more gain nothing
+_EXPECTED = "expected a PEM file with a certificate and its key, or FILE:KEY, without a password"
 _DEADLINE: ContextVar[float] = ContextVar("_DEADLINE")
 """Of the exchange in progress in this thread, by `time.monotonic`."""
 
@@ -43,16 +49,14 @@ class HttpTransport:
         self._headers = _headers(options, self._url)
         proxy = named_proxy(options.url)
         self.via = f" (through proxy {mask_url(str(proxy.url))})" if proxy is not None else ""
-        self._transport = httpx.HTTPTransport(
-            verify=tls_context(options.cert, used=self._url.scheme == "https"),
-            proxy=proxy,
-            limits=httpx.Limits(keepalive_expiry=tuning.KEEP_ALIVE),  # `Connection` limits concurrency
-        )
+        context = tls_context(options.cert, used=self._url.scheme == "https")
+        limits = httpx.Limits(keepalive_expiry=tuning.KEEP_ALIVE)  # `Connection` limits concurrency
+        with needed("a SOCKS proxy needs the socksio package", "socks"):
+            self._transport = httpx.HTTPTransport(verify=context, proxy=proxy, limits=limits)
         # The public way is httpcore.ConnectionPool(network_backend=...), which would bypass httpx and its choice of
         # pools for proxies. tests/transport/test_http.py fails if this attribute is gone.
         pool: Any = self._transport._pool
-        speaks_http = proxy is None or not proxy.url.scheme.startswith("socks")
-        self._backend = pool._network_backend = _Backend(pool._network_backend, speaks_http=speaks_http)
+        self._backend = pool._network_backend = _Backend()
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
@@ -62,20 +66,20 @@ class HttpTransport:
         try:
             sent = httpx.Request("POST", self._url, headers=headers, content=request.body)
             with contextlib.closing(self._transport.handle_request(sent)) as response:
-                http_version = response.extensions.get("http_version", b"HTTP/1.1").decode()
                 body = _read(response, request.most)
-                return Response(response.status_code, body, dict(response.headers), http_version)
+                return Response(response.status_code, body, dict(response.headers), response.http_version)
         except ChainqError:
             raise
         except Exception as error:  # also of the packages for IDNA and SOCKS, which httpx passes on
-            unknown_host = isinstance(error, UnicodeError | httpcore.ConnectionNotAvailable)
-            kind = "ConnectError" if unknown_host else type(error).__name__
+            kind = "ConnectError" if isinstance(error, UnicodeError) else type(error).__name__
             away = "proxy: " if kind == "ConnectError" and self.via and "SSL" not in str(error) else ""
             raise ExchangeError(kind, away + (excerpt(str(error)) or kind)) from None
 
     def close(self) -> None:
-        """End the exchanges in progress, and close the connections; later calls fail before anything is sent."""
-        self._backend.close()
+        """End the exchanges in progress, and close the connections. No other one is opened."""
+        self._backend.closed = True
+        for stream in list(self._backend.open):  # also those that httpcore loses if a SOCKS proxy refuses
+            stream.close()
         self._transport.close()
 
 
@@ -95,62 +99,52 @@ def _read(response: httpx.Response, most: int) -> bytes:
     return b"".join(pieces)
 
 
-class _Backend:
-    """httpcore's network backend, each of whose waits ends at the deadline of the exchange in progress."""
+def _left(timeout: float | None) -> float:
+    """Return the seconds until the deadline, at most `timeout`. Raises httpcore.ReadTimeout if there are none."""
+    if (left := _DEADLINE.get() - time.monotonic()) <= 0:
+        raise httpcore.ReadTimeout
+    return left if timeout is None else min(left, timeout)
 
-    def __init__(self, backend: httpcore.NetworkBackend, *, speaks_http: bool) -> None:
-        self._backend, self.speaks_http = backend, speaks_http
+
+class _Backend(httpcore.SyncBackend):
+    """httpcore's network backend, each of whose waits ends at the deadline of the exchange, not `timeout` later."""
+
+    def __init__(self) -> None:
         self.open: set[_Stream] = set()
-        self._closed = False
+        self.closed = False
 
-    def connect_tcp(self, timeout: float | None = None, **options: Any) -> "_Stream":
-        return _Stream(self._backend.connect_tcp(timeout=self.left(timeout), **options), self)
-
-    def left(self, timeout: float | None) -> float:
-        """Return the seconds until the deadline, at most `timeout`. Raises httpcore.ReadTimeout if there are none."""
-        if self._closed:
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, *args: Any, **kwargs: Any) -> "_Stream":
+        if self.closed:
             raise httpcore.ConnectError("the transport is closed")
-        if (left := _DEADLINE.get() - time.monotonic()) <= 0:
-            raise httpcore.ReadTimeout
-        return left if timeout is None else min(left, timeout)
-
-    def close(self) -> None:
-        """Interrupt all reads and writes: closing a socket does not wake a thread that waits for it."""
-        self._closed = True
-        for stream in list(self.open):
-            with contextlib.suppress(OSError):  # the peer was first
-                stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
-            stream.close()
+        return _Stream(super().connect_tcp(host, port, _left(timeout), *args, **kwargs), self.open)
 
 
-class _Stream:
-    """A network stream of httpcore whose every wait ends at the deadline, not `timeout` later."""
+class _Stream(httpcore.NetworkStream):
+    """One of its streams. `among`: all that are open."""
 
-    def __init__(self, stream: httpcore.NetworkStream, backend: _Backend) -> None:
-        self._stream, self._backend, self._greeted = stream, backend, not backend.speaks_http
-        backend.open.add(self)
+    def __init__(self, stream: httpcore.NetworkStream, among: "set[_Stream]") -> None:
+        self._stream, self._among = stream, among
+        among.add(self)
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
 
-    def close(self) -> None:
-        self._backend.open.discard(self)
-        self._stream.close()
-
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = self._stream.read(max(max_bytes, _AT_ONCE), self._backend.left(timeout))
-        # h11 waits for the end of a line, which other protocols may never send.
-        if not self._greeted and not b"HTTP/".startswith(data[:5]):
-            raise httpcore.RemoteProtocolError(f"the response is not HTTP: {excerpt(data[:80].decode('latin-1'))}")
-        self._greeted = True
-        return data
+        return self._stream.read(max(max_bytes, _AT_ONCE), _left(timeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._backend.left(timeout))
+        self._stream.write(buffer, _left(timeout))
 
     def start_tls(self, ssl_context: Any, server_hostname: Any = None, timeout: float | None = None) -> "_Stream":
-        self._backend.open.discard(self)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, self._backend.left(timeout)), self._backend)
+        self._among.discard(self)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(timeout)), self._among)
+
+    def close(self) -> None:
+        self._among.discard(self)
+        with contextlib.suppress(OSError):  # the peer was first
+            # Wakes a thread that waits for the socket, which closing it does not.
+            self.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+        self._stream.close()
 
 
 def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:
@@ -162,3 +156,60 @@ def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:
     headers.update(options.headers)
     headers["Content-Type"] = "application/json"
     return headers
+
+
+def named_proxy(url: str) -> httpx.Proxy | None:
+    """Return the proxy that the environment names for a URL, None for none. Raises UsageError."""
+    parts, named = urlsplit(url), getproxies_environment()
+    proxy = named.get(parts.scheme) or named.get("all")
+    if not proxy or _excepted((parts.hostname or "").rstrip("."), named.get("no", "")):
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    keep_secret(proxy, {})
+    try:
+        return httpx.Proxy(proxy, ssl_context=tls_context(None) if proxy.startswith("https://") else None)
+    except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
+        named_by = "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY"
+        raise UsageError(f"{named_by} is not a valid proxy URL", "expected one such as http://127.0.0.1:3128") from None
+
+
+def _excepted(host: str, no_proxy: str) -> bool:
+    """Return whether NO_PROXY names a host, by the rules of curl (its manual page, "no_proxy").
+
+    Names are separated by commas or spaces: `*`, a domain and all below it, an address, or a range of addresses in CIDR
+    notation. Rejected: the rules of httpx, which know no ranges.
+    """
+    names = [name.strip(".[]") for name in re.split(r"[,\s]+", no_proxy.lower()) if name]
+    return any(name == "*" or f".{host}".endswith(f".{name}") or _in_range(host, name) for name in names)
+
+
+def _in_range(host: str, name: str) -> bool:
+    try:
+        return ip_address(host) in ip_network(name, strict=False)
+    except ValueError:
+        return False
+
+
+def tls_context(cert: str | None, *, used: bool = True) -> ssl.SSLContext:
+    """Return the context for a server. `used`: whether its URL is https. `cert`: the client certificate, as FILE or
+    FILE:KEY. Raises UsageError if it cannot be used, or the certificates that the environment names.
+
+    `~` is expanded here, because a profile is not read by a shell.
+    """
+    if not used:  # loading certificates takes a fifth of a short run
+        if cert:
+            raise UsageError("--cert needs an https:// URL")
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    wrong, hint = f"SSL_CERT_FILE is {quoted(os.environ.get('SSL_CERT_FILE', ''))}", ""
+    try:
+        context = httpx.create_ssl_context()
+        if cert:
+            wrong, hint = f"--cert {cert} cannot be used", _EXPECTED
+            file, colon, key = cert.rpartition(":")
+            if not colon or Path(cert).expanduser().exists():
+                file, key = cert, ""
+            # With no password, or OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(Path(file).expanduser(), Path(key).expanduser() if key else None, password="")
+    except OSError as error:
+        raise UsageError(f"{wrong}: {excerpt(error.strerror or str(error))}", hint) from None
+    return context

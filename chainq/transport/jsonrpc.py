@@ -84,14 +84,13 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
     if version != b'"2.0"':
         member = f"jsonrpc is {excerpt(version.decode(), 20)}"
         raise ResponseError(f"response is not JSON-RPC 2.0, {member}: {shown(text)}")
-    error = envelope.get("error")
-    failed = error is not None and bytes(error) != b"null"
+    error = bytes(envelope.get("error", b"null"))
     sent_id = bytes(envelope["id"]).decode() if "id" in envelope else "absent"
     # JSON-RPC 2.0, section 5: the id is null if the server could not read the request's.
-    if sent_id != str(call_id) and not (failed and sent_id == "null"):
+    if sent_id != str(call_id) and not (error != b"null" and sent_id == "null"):
         raise ResponseError(f"response id {excerpt(sent_id, 20)} does not match request id {call_id}", _MIXED)
-    if failed and error is not None:
-        raise _error(bytes(error))
+    if error != b"null":
+        raise _error(error)
     if "result" not in envelope:
         raise ResponseError(f"response has neither a result nor an error: {shown(text)}")
     return envelope["result"]

@@ -8,9 +8,8 @@ from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import export_command, gaps, look, shorter, span
+from chainq.lake.data_set import Entry, gaps, look, writing
 from chainq.lake.files import StoredFile
-from chainq.lake.names import Entry
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.verify.files import UNREADABLE, Sheet, reason, windows
@@ -22,23 +21,21 @@ EXPLAINED = ("ownership", "records", "transitions")
 class ExportFiles:
     """The partitions of an export. One that links to neither of its neighbors is of another chain, and not read.
 
-    `heights`: from the first to the last. Raises UsageError if there is no export,
+    `heights`: of the data set. Raises UsageError if there is no export,
     IncompleteError if none has written any partition.
     """
 
     def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
         self._store = open_store(destination, memory)
         found = look(self._store)
-        self._tables = found.tables
+        self._tables, self._known, self.heights = found.tables, found.known, found.heights
         self._others = [name for name in found.others if name.split("/")[0] in TABLES and "/_" not in name]
         self._entries = sorted((one for some in found.tables.values() for one in some), key=lambda one: one.spec.start)
         self._unlinked = [pair for some in found.tables.values() for pair in pairwise(some) if broken(*pair)]
         self._apart = {before for before, _ in self._unlinked} & {after for _, after in self._unlinked}
-        self.heights = found.span or HeightRange(0, 0)
         if not self._entries and not self._others:
-            writes = export_command(sorted(found.known), None, self._store.label)
             none = f"{self._store.label} has no partitions: no export has written any"
-            raise IncompleteError(none, f"{writes} writes them")
+            raise IncompleteError(none, writing(sorted(found.known), None, self._store.label))
 
     def opens(self, *, compared: bool) -> list[str]:
         """Return what stays open, in words. `compared`: with a service."""
@@ -47,11 +44,11 @@ class ExportFiles:
         opens = [] if compared else ["the values of rows (--full compares them with a service)"]
         if lacking:
             opens.append(f"whether all {', '.join(sorted(lacking))} are there, where full blocks are missing")
-        spans = {name: span(one.spec.heights for one in some) for name, some in self._tables.items()}
-        return [*opens, *shorter(spans, self.heights)]
+        return opens
 
+    @property
     def derived(self) -> frozenset[str]:
-        """Return the tables that were read off full blocks."""
+        """The tables that were read off full blocks."""
         blocks = self._tables.get("blocks", [])
         with suppress(*UNREADABLE, LookupError):
             return DERIVED | ({"blocks"} if StoredFile(self._store, blocks[0]).receipt.source else set())
@@ -71,10 +68,6 @@ class ExportFiles:
     def _windows(self, entries: list[Entry]) -> Iterator[Window]:
         """Yield the rows of partitions of the same heights, and what is wrong with their files."""
         names = {entry.spec.command: entry for entry in entries}
-
-        def located(one: Finding) -> Finding:
-            return self._located(names[one.command or ""], one)
-
         sheets, wrong = [], []
         for entry in entries:
             try:
@@ -82,7 +75,8 @@ class ExportFiles:
                 sheets.append(Sheet(file.parquet, TABLES[entry.spec.command], entry.spec.heights, file.read))
             except UNREADABLE as error:
                 wrong.append(Finding(None, entry.spec.command, "invalid", "a file as it was written", reason(error)))
-        yield from windows(sheets, located, wrong)
+        for window in windows(sheets, wrong):
+            yield window._replace(located=lambda one: self._located(names[one.command or ""], one))
 
     def _located(self, entry: Entry, one: Finding) -> Finding:
         """Return a finding about a partition, at all its heights unless one is known."""
@@ -97,9 +91,8 @@ class ExportFiles:
         """Return what is wrong by the listing: gaps, partitions of another chain, and files of others."""
         found = [Finding(None, name.split("/")[0], "foreign", None, name, self._file(name)) for name in self._others]
         lacking: dict[HeightRange, list[str]] = {}
-        for table, some in self._tables.items():
-            specs = [one.spec for one in some]
-            for gap in gaps(specs, span(spec.heights for spec in specs) or HeightRange(0, 0)):
+        for table in (one for one in TABLES if one in self._known):
+            for gap in gaps((one.spec for one in self._tables.get(table, ())), self.heights):
                 lacking.setdefault(gap, []).append(table)
         for gap, tables in lacking.items():
             found.append(Finding(gap.start, ",".join(tables), "missing", str(gap), None, end=gap.end))

@@ -104,9 +104,7 @@ class Sheet:
         return pa.table({name: table[name].cast(self._schema.field(name).type) for name in self.names})
 
 
-def windows(
-    sheets: Sequence[Sheet], located: Callable[[Finding], Finding] = lambda one: one, wrong: Iterable[Finding] = ()
-) -> Iterator[Window]:
+def windows(sheets: Sequence[Sheet], wrong: Iterable[Finding]) -> Iterator[Window]:
     """Yield the rows of sheets of the same heights; last, those that have no height. A sheet with damage ends there.
 
     `wrong`: what else is wrong.
@@ -117,14 +115,14 @@ def windows(
     most = max([sheet.cuts() for sheet in left], key=lambda some: len(some), default=[])
     owned: list[Any] = []
     for heights in (HeightRange(*pair) for pair in pairwise(sorted(edges.union(most)))):
-        window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, located, told)
+        window = _window([sheet for sheet in left if sheet.heights.overlaps(heights)], heights, told)
         left = [sheet for sheet in left if sheet.damage is None]
         owned += [window.due["ownership"]] if "ownership" in window.due else []
         yield window
         told = []
     others = [sheet for sheet in sheets if not sheet.placed]
     whole = HeightRange(min(edges, default=0), max((one.heights.end for one in sheets), default=0))
-    last = _window(others, whole, located, told)
+    last = _window(others, whole, told)
     if others or last.wrong:
         source = next((one for name in (SOURCE.command, "records") for one in left if one.command == name), None)
         if owned and source and all(other.heights.common(source.heights) == other.heights for other in others):
@@ -133,9 +131,7 @@ def windows(
         yield last
 
 
-def _window(
-    sheets: Sequence[Sheet], heights: HeightRange, located: Callable[[Finding], Finding], wrong: list[Finding]
-) -> Window:
+def _window(sheets: Sequence[Sheet], heights: HeightRange, wrong: list[Finding]) -> Window:
     """Return the rows of sheets at some heights, with findings about damage in them."""
     tables = {}
     for sheet in sheets:
@@ -145,7 +141,7 @@ def _window(
             sheet.damage = reason(error)
             wrong.append(Finding(None, sheet.command, "invalid", "a Parquet file", sheet.damage))
     full = tables.get(SOURCE.command)
-    return Window(heights, tables, beside(tables) if full is None else explain(full), wrong=wrong, located=located)
+    return Window(heights, tables, beside(tables) if full is None else explain(full), wrong=wrong)
 
 
 def reason(error: BaseException) -> str:
@@ -156,6 +152,8 @@ def reason(error: BaseException) -> str:
 class RowsFile:
     """The rows of a file. `damages`: what cannot be read, in words. `ranged`: whether its first and last heights are
     known. `heights`: those that it has, or should have."""
+
+    derived = frozenset[str]()  # no table was read off full blocks
 
     def __init__(self, sheet: Sheet, damages: list[str], *, ranged: bool) -> None:
         self._sheet, self._damages, self._ranged = sheet, damages, ranged
@@ -170,15 +168,11 @@ class RowsFile:
             raise UsageError(f"comparing {command} needs the columns {', '.join(names)}")
         return {command: [self.heights]}
 
-    def derived(self) -> frozenset[str]:
-        """Return the tables that were read off full blocks: none."""
-        return frozenset()
-
     def windows(self) -> Iterator[Window]:
         """Yield its rows; first, what cannot be read."""
         due, command = "a readable row, in a file as it was written", self._sheet.command
         wrong = [Finding(None, command, "invalid", due, one) for one in self._damages]
-        yield from windows([self._sheet], wrong=wrong)
+        yield from windows([self._sheet], wrong)
 
     def opens(self, *, compared: bool) -> list[str]:
         """Return what stays open, in words: its row ids, and its ends. `compared`: with a service."""

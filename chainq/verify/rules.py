@@ -150,21 +150,13 @@ def checksums(command: str, table: Any, told: set[str]) -> Iterator[Finding]:
     for name in table.column_names:
         if name.rpartition(".")[2] in IDS:
             column = table[name].combine_chunks()
-            for text, fault in _wrong_checksums(compute.drop_null(compute.unique(column))):
-                if text not in told:
+            texts = compute.drop_null(compute.unique(column))
+            for text in (texts[int(place)].as_py() for place in _suspects(texts)):
+                fault = bech32.fault(text) if _PREFIX.match(text) else ""  # other texts have no checksum
+                if fault and text not in told:
                     told.add(text)
                     height = _located(heights_of(command, table)[compute.index(column, text).as_py()])
                     yield Finding(height, command, "checksum", None, f"{name}={text}: {fault}")
-
-
-def _wrong_checksums(texts: Any) -> Iterator[tuple[str, str]]:
-    """Yield the texts with a wrong checksum, and what is wrong. `texts`: an Arrow array of strings, each once.
-
-    A text without the start of a bech32 text is not checked.
-    """
-    for text in (texts[int(place)].as_py() for place in _suspects(texts)):
-        if _PREFIX.match(text) and (fault := bech32.fault(text)):
-            yield text, fault
 
 
 def _suspects(texts: Any) -> Any:

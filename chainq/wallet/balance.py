@@ -3,29 +3,25 @@
 The book ends before the first block with outputs that have no ownership row yet, so it is exact as of its last block.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-
-from msgspec import Raw
+from collections.abc import Callable, Sequence
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.defaults import SETTLE
-from chainq.errors import BehindError, IncompleteError, Shortfall, UsageError
+from chainq.errors import BehindError, Shortfall, UsageError
 from chainq.fetching.blocks import Tip
 from chainq.fetching.service import Service
 from chainq.heights.bounds import none_below
 from chainq.heights.range import HeightRange, end_above
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
-from chainq.query import Query
+from chainq.query import Batch, Query
 from chainq.wallet.book import NEAR, Book
 from chainq.wallet.examine import Examiner
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.records import Key
-from chainq.wallet.scan import Scanner
-from chainq.wallet.walk import Keeper, advice, announce, fewer, walk
+from chainq.wallet.scan import Scanned, Scanner
+from chainq.wallet.walk import Keeper, unlisted, walk
 
 RECORDED = 250  # heights after which the book is recorded, unless one of its records is expected in a later block
-_WAYS = "--end HEIGHT reads fewer, with --checkpoint FILE a stopped run resumes"
 
 _OWNERSHIP = BY_COMMAND["ownership"]
 
@@ -78,47 +74,40 @@ class Bookkeeper(Closing):
             self._warn(f"reorg: block {forgotten.height} is another one now; reading again from block {book.next}")
         self._progress.begin(max(0, stop - book.next))
         behind = self._read_to(book, max(book.next, stop))
-        if behind is not None and behind < tip.height - SETTLE:
-            raise IncompleteError(f"{fewer(behind)}; the balance ends at block {behind - 1}", advice(behind))
         if behind is not None:
-            warning = f"{fewer(behind)}, as it may be indexing; the balance is as of block {behind - 1}"
-            self._warn(Shortfall(warning))
+            error = unlisted(behind, f"; the balance ends at block {behind - 1}")
+            if behind < tip.height - SETTLE:
+                raise error
+            self._warn(Shortfall(error.message))  # it may be indexing
 
     def _read_to(self, book: Book, stop: int) -> int | None:
         """Read all heights below `stop`; return the height of the first block with missing ownership rows, if any."""
-        keeper, done, announced = Keeper(book, self._examiner), book.next, False
+        keeper, done = Keeper(book, self._examiner), book.next
         try:
             batches = self._service.fetch_range(Query(_OWNERSHIP), HeightRange(done, stop))
-            for scanned in self._scanner.scan(batches, check=self._service.connection.check_open):
-                rows, owned = scanned.batch.rows, scanned.owned
-                self._progress.wrote(0, len(rows))
-                for key, problem in scanned.malformed.items():
-                    self._examiner.report(key, f"is malformed: {problem}")
+            check, report = self._service.connection.check_open, self._examiner.report
+            for scanned in self._scanner.scan(batches, check=check, report=report):
+                self._progress.wrote(0, len(scanned.batch.rows))
                 part = scanned.batch.heights or HeightRange(done, stop)
-                if not (book.entries or owned):  # nothing can be spent yet
+                if not (book.entries or scanned.hits):  # nothing can be spent yet
                     book.next = max(part.start, min(part.end, stop - NEAR))
                     self._progress.wrote(book.next - part.start, 0)
-                elif not announced:
-                    announced = True
-                    announce("chainq balance", HeightRange(book.next, stop), self._service, self._warn, _WAYS)
-                behind = self._read(book, keeper, HeightRange(book.next, part.end), rows, owned)
+                behind = self._read(book, keeper, HeightRange(book.next, part.end), scanned)
                 if behind is not None:
                     return behind
                 done = part.end
         except BehindError:  # the full block of that height shows which rows are missing
-            return self._read(book, keeper, HeightRange(done, stop), [], {})
+            return self._read(book, keeper, HeightRange(done, stop), Scanned(Batch([]), []))
         return None
 
     def check(self) -> None:
         """Raise IncompleteError if the book is not exact."""
         self._examiner.check(", which the balance leaves out")
 
-    def _read(
-        self, book: Book, keeper: Keeper, heights: HeightRange, rows: Sequence[Raw], owned: Mapping[Key, int]
-    ) -> int | None:
+    def _read(self, book: Book, keeper: Keeper, heights: HeightRange, scanned: Scanned) -> int | None:
         """Read full blocks; return the height of the first one with missing ownership rows, if any."""
         before = book.next
-        for seen in walk(self._service, self._examiner, heights, rows, owned):
+        for seen in walk(self._service, self._examiner, heights, scanned.batch.rows, scanned.owned):
             if not seen.listed:
                 return book.next
             keeper.enter(seen.block, seen.records)

@@ -9,6 +9,7 @@ and their outputs").
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from chainq.catalog.methods import BY_COMMAND
@@ -24,7 +25,7 @@ from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 from chainq.wallet.keys import ViewKey
 from chainq.wallet.ownership import DOMAIN
-from chainq.wallet.records import NAMED, Key, in_words, place_of, shown
+from chainq.wallet.records import NAMED, Key, place_of, shown
 
 SENDER_HASH = "AleoPoseidon4"
 _RECORD = re.compile(r"^\s*record\s+([A-Za-z][A-Za-z0-9_]*)\s*:", re.MULTILINE)
@@ -75,7 +76,10 @@ class Examiner:
     def check(self, effect: str = "") -> None:
         """Raise IncompleteError if something is wrong with a record. `effect`: of that, for the message."""
         if self.findings:
-            message = f"{counted(len(self.findings), 'faulty record')}{effect}: {in_words(self.findings)}"
+            named = [f"{shown(key)} {problem}" for key, problem in islice(self.findings.items(), NAMED)]
+            if more := len(self.findings) - len(named):
+                named.append(f"and {more:,} more")
+            message = f"{counted(len(self.findings), 'faulty record')}{effect}: {'; '.join(named)}"
             raise IncompleteError(message, "report it to the operator of the server")
 
     def open(self, key: Key, owner: int, ciphertext: str) -> Opened | None:
@@ -100,11 +104,19 @@ class Examiner:
         return Record(output, owner, opened, name, genuine=name is not None or not names)
 
     def sender_of(self, record: Record) -> str | None:
-        """Return the address that made a record; None for one without; an invalid one is a finding."""
+        """Return the address that made a record; None for one without; an invalid one is a finding.
+
+        sender.x = sender_ciphertext - Poseidon4([domain, record view key, 1])
+        """
+        sdk, sent = self._sdk, record.output.sender_ciphertext
+        if not sent:
+            return None
+        parts = [sdk.Field.domain_separator(DOMAIN), record.opened.record_view_key, sdk.Field.one()]
         try:
-            return sender_of(record.opened, record.output)
-        except ValueError as error:
-            self.report(place_of(record.output), str(error))
+            found = sdk.Field.from_string(sent) - sdk.Poseidon4.setup(SENDER_HASH).hash(parts)
+            return str(sdk.Group.from_field(found).to_address())
+        except RuntimeError:
+            self.report(place_of(record.output), "has a sender_ciphertext that does not decrypt to an address")
             return None
 
     def tag_of(self, record: Record) -> str:
@@ -146,23 +158,6 @@ class Examiner:
             except ChainqError:  # without the method there is no comparison; the user is warned
                 continue
         return ""
-
-
-def sender_of(opened: Opened, output: RecordOutput) -> str | None:
-    """Return the address that made a record; None for an output without sender. Raises ValueError for an invalid one.
-
-    sender.x = sender_ciphertext - Poseidon4([domain, record view key, 1])
-    """
-    if not output.sender_ciphertext:
-        return None
-    sdk = load()
-    mask = sdk.Poseidon4.setup(SENDER_HASH).hash(
-        [sdk.Field.domain_separator(DOMAIN), opened.record_view_key, sdk.Field.one()]
-    )
-    try:
-        return str(sdk.Group.from_field(sdk.Field.from_string(output.sender_ciphertext) - mask).to_address())
-    except RuntimeError:
-        raise ValueError("its sender_ciphertext does not decrypt to an address") from None
 
 
 def name_of(opened: Opened, output: RecordOutput, names: list[str]) -> str | None:

@@ -51,19 +51,13 @@ def checked(named: Iterable[tuple[str, str]]) -> list[ViewKey]:
     sdk = load()
     keys: dict[str, ViewKey] = {}
     for name, text in named:
-        if not isinstance(text, str):
-            raise UsageError(f"{name} is not a str")
-        word = text.strip()
+        word = text.strip() if isinstance(text, str) else ""
         if word.startswith(PRIVATE_KEY):
             raise UsageError(f"{name} is a private key")
-        if not word.startswith(VIEW_KEY):
-            raise UsageError(f"{name} is {'not a view key' if word else 'empty'}: {_EXPECTED}")
         try:
             address = str(sdk.ViewKey.from_string(word).address)
         except RuntimeError:
-            wrong = "not a valid view key: a character is wrong, missing or extra"
-            what = "more than one view key" if word.count(VIEW_KEY) > 1 else wrong
-            raise UsageError(f"{name} is {what}: {_EXPECTED}") from None
+            raise UsageError(f"{name} is not a valid view key: {_EXPECTED}") from None
         keys[address] = ViewKey(word, address)
     if not keys:
         raise UsageError(f"there is no view key: {_EXPECTED}")

@@ -1,8 +1,12 @@
-"""`Wallet`: selects the rows that view keys own from ownership rows; `OwnedService` yields only those."""
+"""`Wallet`: picks the rows that view keys own from ownership rows (`Query.pick`), and adds what their records hold.
+
+An ownership row has no height, so the records of all heights of its batch are read, and the service does not learn
+which of them are owned. Rejected: finding the height by the position of the row, which takes fewer rows and shows them.
+"""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -10,11 +14,8 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, Column
 from chainq.catalog.owned import OWNER, RECORD_NAME, SENDER, SHARED, SPENT_HEIGHT, SPENT_TRANSACTION
 from chainq.errors import IncompleteError, UsageError
-from chainq.fetching.calls import ROWS, Asked
 from chainq.fetching.service import Service
-from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.planning.chunking import refuse_whole
 from chainq.process import Closing
 from chainq.process.progress import UNSEEN, Progress
 from chainq.query import Batch, Query
@@ -23,14 +24,14 @@ from chainq.text.humanize import counted
 from chainq.wallet.book import Book, Entry
 from chainq.wallet.examine import Examiner, Record
 from chainq.wallet.keys import ViewKey
-from chainq.wallet.records import MISTYPED, NAMED, Key, find_records, key_of, place_of
+from chainq.wallet.records import Key, key_of, place_of, shown
 from chainq.wallet.scan import Scanned, Scanner
 from chainq.wallet.shown import Style, shown_plaintext
-from chainq.wallet.walk import Keeper, advice, announce, fewer, full_blocks, walk
+from chainq.wallet.walk import Keeper, full_blocks, unlisted, walk
 
 AROUND = 50  # full blocks, which one request returns, so that the service does not learn which of them has a record
 
-_OWNERSHIP = BY_COMMAND["ownership"]
+_RECORDS = BY_COMMAND["records"]
 _RECORD = fields.Picker(["height", "transaction_id", "program_id", "record_ciphertext"])
 
 
@@ -62,18 +63,24 @@ class Wanted(NamedTuple):
 class Wallet(Closing):
     """View keys and their rows. A context manager, which ends its processes.
 
-    `workers`: concurrent processes. `progress`: shows rows as they are compared. `entries`: the decrypted records, for
-    the wanted rows. `compared`: how many rows were compared with the keys. `read`: from the lowest to the highest of
-    their heights, None before any.
+    `workers`: concurrent processes. `warn` is called with each record that has a fault, up to `NAMED`. `progress`:
+    shows rows as they are compared. `entries`: the decrypted records, for the wanted rows. `owners`: the numbers of the
+    keys that own a row. `read`: from the lowest to the highest height of the rows, None before any.
     """
 
-    def __init__(self, keys: Sequence[ViewKey], wanted: Wanted, workers: int, progress: Progress = UNSEEN) -> None:
-        self._keys, self.wanted, self._progress = list(keys), wanted, progress
+    def __init__(
+        self,
+        keys: Sequence[ViewKey],
+        wanted: Wanted,
+        workers: int,
+        warn: Callable[[str], None],
+        progress: Progress = UNSEEN,
+    ) -> None:
+        self._keys, self.wanted, self._warn, self._progress = list(keys), wanted, warn, progress
         self._scanner = Scanner([key.text for key in keys], workers, progress)
         self.entries: dict[Key, Entry] = {}
-        self.compared = 0
+        self.owners: set[int] = set()
         self.read: HeightRange | None = None
-        self._owners: set[int] = set()  # numbers of keys that own a row
         self._examiner: Examiner | None = None
         self._lacking: list[int | None] = []  # heights of blocks with records that are not listed
 
@@ -81,50 +88,23 @@ class Wallet(Closing):
         """End the processes."""
         self._scanner.close()
 
-    @property
-    def unowned(self) -> list[str]:
-        """The addresses of keys that own none of the rows so far."""
-        return [key.address for number, key in enumerate(self._keys) if number not in self._owners]
-
-    @property
-    def none_owned(self) -> str:
-        """Which keys own none of the rows so far, and what else to look at; empty if each key owns one."""
-        without = self.unowned
-        if not without or self.read is None:
-            return ""
-        more = f" and {len(without) - NAMED:,} more" if len(without) > NAMED else ""
-        heights, named = heights_in_words(self.read), f"{', '.join(without[:NAMED])}{more}"
-        hint = "" if self._owners else f"; {MISTYPED}"
-        return f"compared {counted(self.compared, 'row')} of {heights}: none is of {named}{hint}"
-
-    def owned(
-        self,
-        service: Service,
-        query: Query,
-        heights: HeightRange,
-        warn: Callable[[str], None],
-        fetch: Callable[[Query, HeightRange], Iterator[Batch]],
-    ) -> Iterator[Batch]:
+    def owned(self, service: Service, query: Query, heights: HeightRange) -> Iterator[Batch]:
         """Yield the wanted rows of a range that the wallet owns, in batches.
 
-        `fetch`: what yields the ownership rows. If spends are needed, all of the range is read before anything is
-        yielded, with the full blocks from the first owned row on. `warn` is called with each record that has a fault,
-        up to `NAMED`, and before many full blocks are read. Raises ChainqError.
+        If spends are needed, all of the range is read before anything is yielded, with the full blocks from the first
+        owned row on. Raises ChainqError.
         """
-        self._examiner = self._examiner or Examiner(self._keys, service, warn)
+        self._examiner = self._examiner or Examiner(self._keys, service, self._warn)
         spends, keeper = self.wanted.spends, Keeper(Book(0), self._examiner)
-        asked = query._replace(limit=None, reverse=query.reverse and not spends)
-        scanned = self._scanner.scan(fetch(asked, heights), check=service.connection.check_open)
         last = self._last(service, heights) if spends else 0
+        rows = service.fetch_range(query._replace(limit=None, reverse=query.reverse and not spends), heights)
+        check, report = service.connection.check_open, self._examiner.report
+        scanned = self._scanner.scan(rows, check=check, report=report)
         if not spends:
             return (self._batch(one, service, keeper) for one in scanned)
 
         def batches() -> Iterator[Batch]:
             for one in scanned:
-                if one.owned and not self._owners and one.batch.heights:
-                    reader = " with ".join(f"--{name}" for name in ("unspent", "spent") if getattr(self.wanted, name))
-                    rest = HeightRange(one.batch.heights.start, max(heights.end, last + 1))
-                    announce(reader, rest, service, warn, "--as-of HEIGHT reads fewer")
                 yield self._batch(one, service, keeper)
                 self._progress.wrote(len(one.batch.heights or ()), 0)
             later = HeightRange(heights.end, max(heights.end, last + 1))
@@ -171,7 +151,7 @@ class Wallet(Closing):
         if self._lacking:
             first, more = self._lacking[0], len(self._lacking) - 1
             others = f", and so at {counted(more, 'other height')}" if more else ""
-            raise IncompleteError(f"{fewer(first)}{others}; owned rows may be missing", advice(first))
+            raise unlisted(first, f"{others}; owned rows may be missing")
         if self._examiner is not None:
             self._examiner.check()
 
@@ -179,23 +159,19 @@ class Wallet(Closing):
         """Return the owned rows of a batch, each with its owner, and with the members of its record if wanted."""
         batch, owned = scanned.batch, scanned.owned
         heights = batch.heights or HeightRange(0, 0)  # a range has them
-        for key, problem in scanned.malformed.items():
-            keeper.examiner.report(key, f"is malformed, so its owner is unknown: {problem}")
-        self.compared += len(batch.rows)
-        self._owners.update(owned.values())
+        self.owners.update(owned.values())
         known = self.read or heights
         self.read = HeightRange(min(known.start, heights.start), max(known.end, heights.end))
-        records = find_records(service, batch, owned) if self.wanted.records else {}
+        records = _records(service, batch, owned) if self.wanted.records else {}
         found: dict[Key, Record] = {}
         for part, inside in self._parts(heights, owned, records):
             for seen in walk(service, keeper.examiner, part, batch.rows, inside):
                 found |= {place_of(one.output): one for one in seen.records}
-                enter = keeper.enter if self.wanted.spends else keeper.entries
-                self.entries |= enter(seen.block, seen.records)
+                self.entries |= keeper.enter(seen.block, seen.records)
                 if not seen.listed:
                     self._lacking.append(seen.block.height)
         rows = []
-        for number, owner in scanned.findings.owned:
+        for number, owner in scanned.hits:
             key = key_of(batch.rows[number])
             address = _values((OWNER, self._keys[owner].address))
             more = self._joined(records[key], owner, found.get(key), keeper.examiner) if self.wanted.records else {}
@@ -208,7 +184,7 @@ class Wallet(Closing):
         """Yield the heights whose full blocks are read, each with the owned records there: all once a record is owned
         if spends are needed, else `AROUND` blocks around the records, so that the service does not learn which of them
         has one."""
-        if self.wanted.spends and self._owners:
+        if self.wanted.spends and self.owners:
             yield heights, owned
         elif self.wanted.plaintext:
             at = {key: fields.integer_of(_RECORD(row)[0]) or 0 for key, row in records.items()}
@@ -232,6 +208,17 @@ class Wallet(Closing):
         return members
 
 
+def _records(service: Service, batch: Batch, keys: Collection[Key]) -> dict[Key, Raw]:
+    """Return the record rows of ownership rows of a batch. Raises IncompleteError if the service lacks one."""
+    found: dict[Key, Raw] = {}
+    for part in service.fetch_range(Query(_RECORDS), batch.heights) if keys and batch.heights else ():
+        found |= {key: row for row in part.rows if (key := key_of(row)) in keys}
+    for key in keys:
+        if key not in found:
+            raise IncompleteError(f"records/all {batch.heights}: {shown(key)} is owned, but has no record")
+    return found
+
+
 def heights_in_words(read: HeightRange) -> str:
     """Return which heights were read, and how to read those before."""
     return f"{read} (--start 0 reads those before)" if read.start else str(read)
@@ -245,30 +232,3 @@ def _object(members: Mapping[str, Raw]) -> Raw:
 def _values(*values: tuple[Column, int | str | None]) -> dict[str, Raw]:
     """Return members with these values."""
     return {column.path: Raw(msgspec.json.encode(value)) for column, value in values}
-
-
-class OwnedService(Service):
-    """A service whose ranges of ownership rows contain only rows that a wallet owns. Arguments as in `Service`."""
-
-    def __init__(self, wallet: Wallet, *arguments: Any, **listeners: Any) -> None:
-        super().__init__(*arguments, **listeners)
-        self._wallet = wallet
-        self.need(*wallet.wanted.commands)
-
-    def bounded(self, requested: Bounds) -> Bounds:
-        """Return the bounds. Raises UsageError for none, if the unspent records are wanted: those of the newest blocks
-        would pass for what a key owns."""
-        if self._wallet.wanted.unspent and requested == Bounds() and not self.is_export:
-            heights = HeightRange(0, self.blocks.tip_height() + 1)
-            refuse_whole("what is unspent", [_OWNERSHIP, BY_COMMAND["full-blocks"]], heights)
-        return requested
-
-    def fetch_range(self, query: Query, heights: HeightRange, asked: Asked = ROWS) -> Iterator[Batch]:
-        """Yield the owned rows of a height range, in height order, or for other methods all rows, as in `Service`.
-
-        The caller applies the query's `limit` to owned rows.
-        """
-        if query.method is not _OWNERSHIP:
-            return super().fetch_range(query, heights, asked)
-        fetch = super().fetch_range
-        return self._wallet.owned(self, query, heights, self.calls.warn, fetch)

@@ -93,11 +93,6 @@ class Matcher:
             raise ValueError(f"{name} is not a field element") from None
 
 
-def matcher(view_keys: Sequence[str], _: object) -> Matcher:
-    """Return the function with which a worker process compares rows."""
-    return Matcher(view_keys)
-
-
 def _rows(block: bytes) -> list[_Row]:
     try:
         return _DECODER.decode(block)
@@ -109,11 +104,5 @@ def _number(name: str, value: object) -> int:
     """Return the whole number in a text of decimal digits, with or without the suffix of its type."""
     digits = value.removesuffix("field").removesuffix("group") if isinstance(value, str) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) < 100):
-        raise ValueError(f"{name} is {_shown(value)}, expected decimal digits")
+        raise ValueError(f"{name} is not a string of decimal digits")
     return int(digits)
-
-
-def _shown(value: object) -> str:
-    if value == "":
-        return "empty"
-    return "null or missing" if value is None else "not a number" if isinstance(value, str) else "not a string"

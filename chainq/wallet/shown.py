@@ -1,5 +1,7 @@
 """Formats the plaintext of an owned record (as text, on one line, or by its members) and its amount."""
 
+import json
+import re
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
@@ -11,7 +13,11 @@ from chainq.catalog.owned import AMOUNT, PLAINTEXT, PLAINTEXT_JSON, TOKEN
 from chainq.rows.transaction import CREDITS
 from chainq.text.humanize import counted, in_credits
 from chainq.wallet.book import Book, Entry
-from chainq.wallet.plaintext import Members, amount_of, members_of
+
+Members = dict[str, Any]
+_LITERAL = re.compile(r"""[^\s{}\[\],:]+""")
+_VISIBILITY = re.compile(r"\.(?:private|public|constant)$")
+_WHOLE = re.compile(r"([0-9]+)u(?:8|16|32|64|128)")
 
 
 class Style(Enum):
@@ -39,22 +45,26 @@ class Amount(NamedTuple):
 
 def amount_in(program: str, members: Members) -> Amount:
     """Return the amount of a record of a program: `microcredits` of credits.aleo, `amount` of other programs."""
-    amount = amount_of(members.get("microcredits" if program == CREDITS else "amount"))
-    token = members.get("token_id")
-    return Amount(program, token if isinstance(token, str) else "", amount)
+    literal, token = (members.get(name) for name in ("microcredits" if program == CREDITS else "amount", "token_id"))
+    found = _WHOLE.fullmatch(literal) if isinstance(literal, str) else None
+    return Amount(program, token if isinstance(token, str) else "", int(found[1]) if found else None)
 
 
-def members_in(text: str) -> Members | None:
-    """Return the members of a plaintext; None for one of a later version of the network."""
-    try:
-        return members_of(text)
+def members_of(text: str) -> Members | None:
+    """Return the members of a plaintext: literals with their type (`5u64`), structs as dicts, arrays as lists.
+
+    Visibilities are left out. None for a text of another form, as of a later version of the network.
+    """
+    try:  # with literals as strings, its notation is that of JSON
+        found = json.loads(_LITERAL.sub(lambda word: json.dumps(_VISIBILITY.sub("", word[0])), text))
     except ValueError:
         return None
+    return found if isinstance(found, dict) else None
 
 
 def shown_plaintext(text: str | None, program: str, style: Style) -> dict[str, Raw]:
     """Return the fields to add to a record's row; all null for a record that could not be decrypted."""
-    members = members_in(text or "")
+    members = members_of(text or "")
     amount = amount_in(program, members or {})
     plaintext = text if text is None or style in (Style.TEXT, Style.PYTHON) else " ".join(text.split())
     value = amount if style is Style.TABLE else amount.amount

@@ -4,25 +4,21 @@ Ownership rows show who owns which record; full blocks contain the outputs, and 
 be spent before the first record, so only ownership rows are read up to there.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Raw
 
-from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
 from chainq.fetching.service import Service
 from chainq.heights.range import HeightRange
 from chainq.query import Query
 from chainq.rows.block import Block, read_block
-from chainq.text.humanize import counted
 from chainq.wallet.book import NEAR, Book, Entry, Mark
 from chainq.wallet.examine import Examiner, Record
 from chainq.wallet.records import Key, key_of, place_of, shown
-from chainq.wallet.shown import amount_in, members_in
-
-MANY = 4000  # full blocks; the user is told before more are requested
+from chainq.wallet.shown import amount_in, members_of
 
 _FULL_BLOCKS = BY_COMMAND["full-blocks"]
 
@@ -35,16 +31,6 @@ class Seen(NamedTuple):
     records: list[Record]
     listed: bool
     last: bool
-
-
-def announce(reader: str, heights: HeightRange, service: Service, warn: Callable[[str], None], ways: str) -> None:
-    """Say that `reader`, a command or an option, is about to read the full blocks of a range, if that takes long.
-
-    `ways`: what helps beside a lake.
-    """
-    if len(heights) > MANY and not is_data_set(service.url):
-        less = f"{ways}, --lake DEST requests fewer"
-        warn(f"{reader} reads {counted(len(heights), 'full block')}, {heights}; {less}")
 
 
 def full_blocks(service: Service, heights: HeightRange) -> Iterator[Block]:
@@ -91,10 +77,6 @@ class Keeper:
         self._book, self.examiner = book, examiner
         self.unspent = {entry.tag: entry for entry in book.entries if entry.spent is None}
 
-    def entries(self, block: Block, records: Sequence[Record]) -> dict[Key, Entry]:
-        """Return the entries of the genuine records of a block."""
-        return {place_of(one.output): self._entry(one, block.height or 0) for one in records if one.genuine}
-
     def enter(self, block: Block, records: Sequence[Record]) -> dict[Key, Entry]:
         """Enter the records that a block creates and spends; return the entries of those that are genuine.
 
@@ -107,7 +89,7 @@ class Keeper:
                 f"full blocks: block {block.height} does not follow the block before it: the chain was reorganized",
                 "run the command again",
             )
-        created = self.entries(block, records)
+        created = {place_of(one.output): self._entry(one, block.height) for one in records if one.genuine}
         self._book.entries += created.values()
         self.unspent |= {entry.tag: entry for entry in created.values()}
         for tag, transaction in block.spent:  # also of records of this block
@@ -120,18 +102,16 @@ class Keeper:
 
     def _entry(self, record: Record, height: int) -> Entry:
         program = record.output.program
-        amount = amount_in(program, members_in(str(record.opened.plaintext)) or {})
+        amount = amount_in(program, members_of(str(record.opened.plaintext)) or {})
         return Entry(
             *(record.owner, program, amount.token, None if amount.amount is None else str(amount.amount)),
             *(self.examiner.tag_of(record), height, record.output.transaction),
         )
 
 
-def fewer(height: int | None) -> str:
-    """Return the message for a block with a record that is not listed."""
-    return f"records/isOwner height {height}: the service lists fewer records than the full block has"
-
-
-def advice(height: int | None) -> str:
-    """Return the hint with it."""
-    return f"run the command again later; chainq verify {height} shows which are missing"
+def unlisted(height: int | None, effect: str) -> IncompleteError:
+    """Return the error for a block with a record that has no ownership row. `effect`: of that."""
+    return IncompleteError(
+        f"records/isOwner height {height}: the service lists fewer records than the full block has{effect}",
+        f"run the command again later; chainq verify {height} shows which are missing",
+    )

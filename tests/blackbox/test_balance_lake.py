@@ -69,7 +69,7 @@ def test_damaged_full_blocks_keep_their_hint(chainq: Program) -> None:
     path.write_bytes(data)
     for command in ("balance --end 40", "owned 0:40 --unspent --columns owner,transition_id"):
         ran = chainq(*command.split(), "-w", "1", url="lake", env={VARIABLE: PUBLISHED.text})
-        assert one_line(ran, 6).endswith(" --to lake writes it again\n")
+        assert one_line(ran, 6).endswith(" --to lake writes them again\n")
 
 
 def test_owned_shows_no_service_which_records_it_decrypts(chainq: Program, server: Servers) -> None:
@@ -97,9 +97,7 @@ def test_owned_reads_an_export_with_records(chainq: Program, server: Servers) ->
     assert chainq("export", "chain", "ownership", HEIGHTS, *to, url=url).code == 0
     words = ("owned", "105:140", "--columns", "height,amount,sender", "-w", "1")
     ran = chainq(*words, url="lake", env=key)
-    assert "lake has no table records; chainq export records 100:140 --to lake --url URL writes it\n" in one_line(
-        ran, 6
-    )
+    assert "lake has no table records; chainq export records 100:140 --to lake writes them\n" in one_line(ran, 6)
     assert chainq("export", "records", HEIGHTS, *to, url=url).code == 0
     ran = chainq(*words, url="lake", env=key)
     assert (ran.code, len(ran.rows)) == (0, 1), ran.err

@@ -6,12 +6,11 @@ import socket
 
 import pytest
 
-from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from harness.jobs import FIRST, said
 from harness.lake import Lake, due, export, jsonl_sha256
 from harness.program import Program, Servers, finish, one_line
-from harness.services import Moving, fork_truth, serving
+from harness.services import Moving, serving
 from harness.services import result as canned_result
 from harness.sockets import answering
 from harness.sockets import server as socket_server
@@ -101,19 +100,6 @@ def test_partitions_between_others_are_fetched_anew(chainq: Program, truth: Trut
         assert lake.rows("blocks") == due(truth.rows("blocks", FIRST, FIRST + 400))
 
 
-def test_the_last_partition_is_replaced_as_it_fills(chainq: Program, lake: Lake) -> None:
-    """A partition that ends at the tip is written again when the chain has grown; full ones stay."""
-    service = Moving(2549)
-    with serving(service) as url:
-        for tip, ends in ((2549, [2500, 2550]), (2580, [2500, 2581]), (2610, [2500, 2600, 2611])):
-            service.tip = tip
-            assert export(chainq, url, "records", "2400:", "--partition", "100").code == 0
-            assert [one["end"] for one in lake.receipts("records")] == ends
-            assert lake.rows("records") == due(Truth(tip).rows("records", 2400, tip + 1))
-        assert export(chainq, url, "records", "2400:", "--lag", "50").code == 0, "a larger lag takes nothing away"
-        assert [one["end"] for one in lake.receipts("records")] == [2500, 2600, 2611]
-
-
 def test_rows_that_come_late_are_fetched_later(chainq: Program, lake: Lake) -> None:
     """A full partition that ended at the tip lacks the rows that the service had not written; a later run has them."""
     service = Moving(2499, faults=Faults("late-records:1000000"))
@@ -161,23 +147,6 @@ def test_partitions_pass_on_what_they_teach(chainq: Program, truth: Truth, lake:
     assert lake.rows("records") == due([*truth.rows("records", 10_000, 13_000), *truth.rows("records", 39_000, 44_000)])
 
 
-def test_a_reorg_replaces_the_partitions_that_it_touches(chainq: Program, lake: Lake) -> None:
-    """The partitions from the fork on are written again and named; those below stay."""
-    service, trunk = Moving(2649), Chain(tip=2649)
-    with serving(service) as url:
-        words = ("export", "records", "blocks", "2300:", "--partition", "100", "--to", "lake", "-w", "2")
-        assert chainq(*words, url=url).code == 0
-        untouched = lake.file("records", 2300).stat().st_mtime_ns
-        service.swap(trunk.forked(2450))
-        ran = chainq(*words, url=url)
-        assert ran.code == 0, ran.err
-        assert "reorg: 6 partitions to replace: records/start=0000002400" in ran.err
-        forked = fork_truth(2450, 2649)
-        for command in ("records", "blocks"):
-            assert lake.rows(command) == due(forked.rows(command, 2300, 2650))
-        assert lake.file("records", 2300).stat().st_mtime_ns == untouched
-
-
 def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program) -> None:
     """A tip below a block that was exported is exit 6, and nothing is removed."""
     service = Moving(2649)
@@ -191,18 +160,6 @@ def test_a_chain_that_is_shorter_than_the_data_set(chainq: Program) -> None:
         assert "no block 2649" in one_line(export(chainq, url, "records", "2400:"), 6)
 
 
-def test_a_partition_that_was_removed_is_written_again(
-    chainq: Program, server: Servers, truth: Truth, lake: Lake
-) -> None:
-    """So a damaged file is replaced."""
-    words = ("records", "2400:2700", "--partition", "100")
-    assert export(chainq, server(), *words).code == 0
-    lake.file("records", 2500).unlink()
-    ran = chainq("export", *words, "--to", "lake", url=server())
-    assert "1 partition written, 2 skipped (see chainq verify lake);" in ran.err
-    assert lake.rows("records") == due(truth.rows("records", 2400, 2700))
-
-
 def test_an_export_without_commands_extends_what_is_there(chainq: Program, lake: Lake) -> None:
     """With its tables, its partitions and its first height; a new one needs a command."""
     service = Moving(2549)
@@ -210,6 +167,7 @@ def test_an_export_without_commands_extends_what_is_there(chainq: Program, lake:
         assert "no command to export" in one_line(export(chainq, url), 2)
         assert export(chainq, url, "chain", "records", "2400:2500", "--partition", "50", "--no-full-blocks").code == 0
         tables = {path.name for path in lake.root.iterdir() if path.is_dir()}
+        assert "full-blocks" not in tables
         service.tip = 2570
         assert export(chainq, url).code == 0
         assert {path.name for path in lake.root.iterdir() if path.is_dir()} == tables
@@ -286,14 +244,3 @@ def test_a_disk_that_is_full(chainq: Program, server: Servers, lake: Lake) -> No
     said(ran, 7, "/lake: ")
     assert next(lake.partitions("records")).receipt["start"] == 2400
     assert lake.stray == []
-
-
-def test_readers_see_partitions_as_one_table(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """DuckDB and pandas read the folder as it is, the grid as a column."""
-    pandas = pytest.importorskip("pandas")
-    assert export(chainq, server(), "records", "blocks", "2400:2600", "--partition", "100").code == 0
-    count = len(truth.rows("records", 2400, 2600))
-    table = duckdb.read_parquet(f"{lake.root}/records/*/*.parquet", hive_partitioning=True)
-    assert table.aggregate("count(*), min(height), max(start::int)").fetchall() == [(count, 2400, 2500)]
-    frame = pandas.read_parquet(lake.root / "records")
-    assert len(frame) == count

@@ -84,18 +84,6 @@ def test_a_comparison_with_the_service_takes_no_more_calls_than_the_export(
         assert (ran.code, len(service.calls) <= written) == (0, True), ran.err
 
 
-def test_without_the_full_blocks(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """--no-full-blocks leaves that table out; a later run without it writes that one alone."""
-    ran = export(chainq, server(), *WORDS, "--no-full-blocks")
-    assert ran.code == 0, ran.err
-    assert lake.names("full-blocks") == []
-    before = {name: data for name, data in lake.files().items() if name.name != "chainq.json"}
-    ran = export(chainq, server(), *WORDS)
-    assert "3 partitions written, 21 skipped" in ran.err
-    assert before.items() <= lake.files().items()
-    assert lake.rows("full-blocks") == table_rows(truth, "full-blocks", FIRST, END)
-
-
 def test_single_tables(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
     """A table can be exported by its name, beside commands of the service; each table is written once."""
     assert export(chainq, server(), "outputs", "calls", "blocks", *WORDS[1:]).code == 0
@@ -153,21 +141,6 @@ def test_kills_at_random_moments(chainq: Program, truth: Truth, lake: Lake, seed
     assert lake.stray == []
 
 
-def test_sql_over_the_tables(chainq: Program, truth: Truth, exports: Exports) -> None:
-    """Tables join by their IDs; numbers of literals add up exactly."""
-    query = (
-        "select c.height, sum(i.value_number) as paid from calls c join inputs i using (transition_id)"
-        " where c.kind = 'fee' and i.value_type = 'u64' group by 1 order by 1"
-    )
-    ran = chainq("sql", str(exports("chain")), query, "--jsonl")
-    assert ran.code == 0, ran.err
-    paid: dict[int, int] = {}
-    for row in table_rows(truth, "inputs", FIRST, END):
-        if row["function"].startswith("fee_") and row.get("value_type") == "u64":
-            paid[int(row["height"])] = paid.get(int(row["height"]), 0) + int(row["value_number"])
-    assert {row["height"]: int(row["paid"]) for row in map(json.loads, ran.rows)} == paid
-
-
 def test_verify_with_the_service(chainq: Program, server: Servers, exports: Exports) -> None:
     """All tables are compared with the full blocks of the service; another block is one finding."""
     lake = str(exports("chain"))
@@ -210,18 +183,3 @@ def test_verify_compares_lists_with_the_chain(
     ran = chainq("verify", "lake", "--jsonl")
     assert ran.code == 6
     assert told <= {(one["command"], one["check"]) for one in map(json.loads, ran.rows)}
-
-
-def test_a_damaged_file_is_replaced(chainq: Program, server: Servers, lake: Lake, exports: Exports) -> None:
-    """Once it is removed, the next run writes the partition of that table again."""
-    exports.copy("chain", lake.root)
-    for table in ("calls", "outputs"):
-        lake.file(table, 2400).write_bytes(lake.file(table, 2420).read_bytes())
-    ran = chainq("verify", "lake", "-o", "findings.jsonl")
-    assert ran.code == 6
-    findings = [json.loads(line) for line in (chainq.home / "findings.jsonl").read_text().splitlines()]
-    assert {one["command"] for one in findings} == {"calls", "outputs"}
-    for one in findings:
-        lake.file(one["command"], 2400).unlink()
-        assert chainq("export", "--to", "lake", "2400:2450", "-w", "1", url=server()).code == 0
-    assert chainq("verify", "lake").code == 0

@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from chainq.demo.faults import Faults
-from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake, due
 from harness.packages import needs
 from harness.program import LONGEST, Program, Servers, finish, one_line
@@ -57,17 +55,6 @@ def executed(chainq: Program) -> Iterator[None]:
 
 
 @pytest.mark.search
-def test_all_tables_of_one_read(chainq: Program, server: Servers, truth: Truth) -> None:
-    """A task of the cluster writes the files and receipts of all tables."""
-    ran = chainq("export", "chain", *WORDS[2:], "-w", "2", url=server())
-    assert ran.code == 0, ran.err
-    lake = Lake(chainq.home / "lake")
-    for table in TABLES:
-        assert lake.rows(table) == table_rows(truth, table, 2400, 2800)
-        assert len(lake.receipts(table)) == 4
-
-
-@pytest.mark.search
 def test_a_cluster_on_this_machine(chainq: Program, server: Servers, truth: Truth) -> None:
     """Without --scheduler a local cluster does it; a rerun has nothing to do and starts none."""
     ran = chainq(*WORDS, "-w", "2", "-v", url=server())
@@ -97,20 +84,6 @@ def test_a_worker_of_the_cluster_dies(chainq: Program, truth: Truth) -> None:
     assert lake.rows("records") == due(truth.rows("records", 2400, 2800))
     assert len(lake.names("records")) == 4
     assert lake.stray == []
-
-
-@pytest.mark.search
-def test_workers_share_what_the_service_refuses(chainq: Program, truth: Truth) -> None:
-    """As with processes of this machine: after HTTP 429 one of four tasks tries again, and one line says so."""
-    service = Moving(9000, faults=Faults("rate-limit:8", "rate-window:6.0"))
-    with serving(service) as url:
-        words = ("export", "blocks", "2400:4400", "--partition", "100", "--to", "lake", "--engine", "dask")
-        ran = chainq(*words, "-w", "4", "-j", "4", url=url)
-    assert ran.code == 0, ran.err
-    assert ran.err.count("HTTP 429") == 1
-    assert Lake(chainq.home / "lake").rows("blocks") == due(truth.rows("blocks", 2400, 4400))
-    # Twice a window is used up: with four calls under way; then one task tries after 1, 2 and 4 seconds.
-    assert 0 < service.refused.count("getBlocks") <= 2 * (4 + 3), service.refused
 
 
 @pytest.mark.search

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.chain import Chain
-from harness.chain_tables import TABLES, table_rows
 from harness.lake import Lake, due
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Moving, fork_truth, serving
@@ -61,16 +60,6 @@ def test_a_table_for_each_command(chainq: Program, server: Servers, truth: Truth
     ran = export(chainq, url, "records", "blocks", "full-blocks", "2400:2480")
     assert "Delta" not in ran.err
     assert lake.files() == before
-
-
-def test_a_table_for_each_that_full_blocks_fill(chainq: Program, server: Servers, truth: Truth, lake: Lake) -> None:
-    """The tables of one read are Delta tables of their own."""
-    ran = export(chainq, server(), "chain", "2400:2420", "--partition", "10")
-    assert ran.code == 0, ran.err
-    assert "16 committed to Delta tables" in ran.err
-    for table in TABLES:
-        rows = Table(lake.root / table).table.to_pyarrow_dataset().count_rows()
-        assert rows == len(table_rows(truth, table, 2400, 2420))
 
 
 def test_the_partition_that_grows_follows_when_it_is_full(chainq: Program, truth: Truth, lake: Lake) -> None:

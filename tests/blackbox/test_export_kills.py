@@ -30,7 +30,8 @@ def test_kills_at_random_moments(chainq: Program, truth: Truth, seed: int) -> No
 
 def test_workers_end_with_their_coordinator(chainq: Program) -> None:
     """A killed coordinator leaves no process behind, though its workers wait for the service."""
-    service, begun, go = holding_back_records()
+    service = Moving(END)
+    begun, go = held(service, "records/all".__eq__)
     with serving(service) as url:
         with chainq.executed():
             run = chainq.start(*WORDS, url=url)
@@ -46,13 +47,6 @@ def test_workers_end_with_their_coordinator(chainq: Program) -> None:
             go.set()
             for worker in workers:
                 os.close(worker)
-
-
-def holding_back_records() -> tuple[Moving, threading.Event, threading.Event]:
-    """A service, the event that records were requested of it, and the event until which it does not respond to that."""
-    service = Moving(END)
-    begun, go = held(service, "records/all".__eq__)
-    return service, begun, go
 
 
 @pytest.mark.search

@@ -1,6 +1,5 @@
 """An export that is refused, or cannot reach its service, leaves its destination as it was."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,6 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 
 
-PACKAGES = {
-    "deltalake": ("records", "--delta"),
-    "aleo": ("full-blocks", "--hashes"),
-    "distributed": ("records", "--engine", "dask"),
-    "pyarrow": ("records",),
-}
-"""By package, the export that needs it."""
-
-
 def without(package: str, folder: Path) -> dict[str, str]:
     """The environment of a program that lacks a package, or several with commas between them."""
     lines = (f"sys.modules['{name}'] = None\n" for name in package.split(","))
@@ -28,38 +18,14 @@ def without(package: str, folder: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def everything(root: Path) -> dict[str, bytes]:
-    """All that is below a folder."""
-    return {str(path): path.read_bytes() if path.is_file() else b"" for path in root.rglob("*")}
-
-
-def test_without_a_package(chainq: Program, server: Servers, tmp_path: Path) -> None:
-    """No file and no folder comes, and a healthy data set stays healthy for every command."""
-    url, lake = server("--tip", "400"), chainq.home / "lake"
-
-    def refused(package: str) -> None:
-        words = ("export", *PACKAGES[package], "100:130", "--to", "lake", "--partition", "10", "-q")
-        (tmp_path / package).mkdir(exist_ok=True)
-        assert "package" in one_line(chainq(*words, url=url, env=without(package, tmp_path / package)), 2)
-
-    refused("pyarrow")
-    assert not lake.exists()
-    made = ("export", "blocks", "100:130", "--to", "lake", "--partition", "10", "-w", "1", "-q")
-    assert chainq(*made, url=url).code == 0
-    before = everything(lake)
-    for package in PACKAGES:
-        refused(package)
-        assert everything(lake) == before, package
-    assert [one["command"] for one in json.loads(chainq("status", "lake", "--json").out)] == ["blocks"]
-    assert chainq("status", "lake", "--max-age", "1d").code == 0
-    assert chainq("sql", "lake", "select count(*) from blocks").err == ""
-    assert chainq("verify", "lake").code == 0
-
-
 @pytest.mark.parametrize(
     ("packages", "words", "said"),
     [
-        (",".join(PACKAGES), ("--delta", "--hashes", "--engine", "dask", "--to", "lake"), "pyarrow; *chainq[parquet] "),
+        (
+            "deltalake,aleo,distributed,pyarrow",
+            ("--delta", "--hashes", "--engine", "dask", "--to", "lake"),
+            "pyarrow; *chainq[parquet] ",
+        ),
         ("deltalake", ("--delta", "--to", "lake"), "deltalake; *chainq[delta] "),
         ("distributed", ("--engine", "dask", "--to", "lake"), "distributed; *chainq[dask] "),
         ("obstore", ("--to", "s3://lake/x"), "obstore; *chainq[export] "),
@@ -93,36 +59,19 @@ def test_a_table_whose_package_is_gone(chainq: Program, server: Servers, tmp_pat
     assert lake.files() == before
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--partition", "50"),
-        ("400:100",),
-    ],
-)
-def test_other_refusals(chainq: Program, server: Servers, lake: Lake, words: tuple[str, ...]) -> None:
-    """A data set of another grid, and a range that ends before it starts."""
-    url = server("--tip", "400")
-    made = ("export", "records", "--to", "lake", "--partition", "100", "-q")
-    assert chainq(*made, "100:200", url=url).code == 0
-    before = lake.files()
-    one_line(chainq("export", "records", "ownership", "--to", "lake", "-q", *words, url=url), 2)
-    assert lake.files() == before
-
-
 def test_an_export_into_itself(chainq: Program, server: Servers, lake: Lake) -> None:
     """By any name of the folder: the service of CHAINQ_URL would be the destination."""
     made = ("export", "blocks", "100:200", "--partition", "100", "--to", "lake", "-q")
     assert chainq(*made, url=server("--tip", "400")).code == 0
     (chainq.home / "link").symlink_to("lake")
-    before = everything(lake.root)
+    before = lake.files()
     for words in (
         ("export", "blocks", "0:100", "--to", "./lake/"),
         ("export", "blocks", "0:100", "--to", "lake", "--dry-run"),
     ):
         line = one_line(chainq(*words, url="link"), 2)
         assert line.endswith("lake would be exported into itself; pass the URL of the service with --url\n"), words
-    assert everything(lake.root) == before
+    assert lake.files() == before
 
 
 def test_a_service_that_is_unreachable_from_the_start(
@@ -143,7 +92,7 @@ def test_an_export_of_the_earlier_layout(chainq: Program, server: Servers, lake:
     """One sentence says how to make it anew, in each command; nothing is changed."""
     lake.root.mkdir()
     (lake.root / "chainq.json").write_text('{"chainq":1,"chain":{"height":0,"hash":"ab1"},"partition":100}')
-    before = everything(lake.root)
+    before = lake.files()
     for words in (
         ("export", "blocks", "0:100", "--to", "lake"),
         ("sql", "lake", "select 1"),
@@ -153,7 +102,7 @@ def test_an_export_of_the_earlier_layout(chainq: Program, server: Servers, lake:
     ):
         line = one_line(chainq(*words, env={"CHAINQ_URL": server("--tip", "400")}), 2)
         assert "lake has layout 1, this chainq writes layout 2; make it anew: chainq export TABLES RANGE --to " in line
-    assert everything(lake.root) == before
+    assert lake.files() == before
 
 
 def test_a_scheduler_that_is_unreachable(chainq: Program, server: Servers, lake: Lake) -> None:

@@ -45,12 +45,7 @@ def test_a_first_run_without_records_says_so(chainq: Program, serve: Serve) -> N
     service = Holding(fresh_records(other.address, 2), FIRST + 20, first=FIRST)
     jobs = [Job(chainq, serve(service), "owned", "-w", "1", "--start", str(FIRST), place=place) for place in "ab"]
     for job in jobs:
-        said(
-            job(env={VARIABLE: key.text}),
-            0,
-            f": none is of {key.address}; check that ",
-            "; later runs read new blocks\n",
-        )
+        said(job(env={VARIABLE: key.text}), 0, f": no records of {key.address}; check that ")
     service.tip += 5
     said(jobs[0](env={VARIABLE: key.text}), 0)
     one, two = (json.loads(job.kept.read_bytes())["query"]["owner"] for job in jobs)
@@ -64,7 +59,7 @@ def test_a_checkpoint_belongs_to_its_keys(chainq: Program, serve: Serve) -> None
     service = Holding(fresh_records(mine.address, 2), FIRST + 20, first=FIRST)
     job = Job(chainq, serve(service), "owned", "-w", "1", "--start", str(FIRST), "--view-key-file")
     words = job.words
-    for keys, none in (((mine, yours), (f"none is of {yours.address};",)), ((yours, mine), ())):
+    for keys, none in (((mine, yours), (f"no records of {yours.address}\n",)), ((yours, mine), ())):
         job.words = (*words, key_file(chainq.home, *keys))
         said(job(), 0, *none)
     job.words = (*words, key_file(chainq.home, mine, other))

@@ -83,4 +83,4 @@ def test_a_sender_that_is_no_address_is_a_finding(chainq: Program) -> None:
     _, record = fresh_records(key.address, 2)
     ran, rows = decrypted(chainq, [record._replace(sender_ciphertext="1group")], key)
     assert (ran.code, rows[0]["sender"]) == (6, None)
-    assert "its sender_ciphertext does not decrypt to an address" in ran.err
+    assert "has a sender_ciphertext that does not decrypt to an address" in ran.err

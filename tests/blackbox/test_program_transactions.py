@@ -74,7 +74,7 @@ def test_a_block_that_is_too_heavy_for_pages_comes_from_its_full_block(
 ) -> None:
     """Where no page with more than two of its 60 rows comes, a fifth of the calls that single rows would take."""
     ran = chainq(*HELLO, "-v", url=server("--fault", "heavy-block:30"))
-    assert (ran.code, ran.err.count("takes rows from full blocks")) == (0, 1), ran.err
+    assert (ran.code, ran.err.count("getChainBlocks height") > 0) == (0, True), ran.err
     assert ran.rows == truth.program_transactions("hello_hello.aleo", "hello")
     assert ran.err.count("chainTransactionsForProgram page") < 140
 

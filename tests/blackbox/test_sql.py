@@ -116,7 +116,7 @@ def test_bits_that_changed(exported: Program, where: str, places: int) -> None:
         told += ran.code == 6
         if ran.code == 6:
             assert ".parquet of lake is damaged: " in one_line(ran, 6)
-            assert ran.err.endswith(" --to lake writes it again\n")
+            assert ran.err.endswith(" --to lake writes them again\n")
         else:
             assert (ran.code, (exported.home / "found.jsonl").read_bytes()) == (0, due)
     assert told >= places * 5 // 6
@@ -137,7 +137,7 @@ def test_a_damaged_file_beside_a_gap(exported: Program) -> None:
     for words in ((f"{query} where height < 2500",), (query, "--partial", "-q")):
         line = one_line(exported("sql", "lake", *words), 6)
         assert "records/start=0000002450/" in line
-        assert line.endswith("; remove it, and chainq export records 2450:2500 --to lake writes it again\n")
+        assert line.endswith("; remove it, and chainq export records 2450:2500 --to lake writes them again\n")
     path.unlink()
     ran = exported("sql", "lake", query, "--partial", "-q")
     assert (ran.code, ran.out) == (0, due.out)

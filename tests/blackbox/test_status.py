@@ -139,27 +139,23 @@ def test_an_export_shows_when_its_files_were_written(chainq: Program, server: Se
     assert [{**one, "age": 0} for one in after] == [{**one, "age": 0} for one in before]
 
 
-def test_gaps_of_tables_that_one_export_writes(chainq: Program, server: Servers) -> None:
-    """Each has a line and a command of its own."""
-    words = ("chain", "records", "0:80", "--partition", "20", "--to", "lake", "-w", "1", "-q")
-    assert chainq("export", *words, url=server("--tip", "400")).code == 0
-    for table in ("outputs", "calls"):
-        shutil.rmtree(chainq.home / f"lake/{table}/start=0000000040")
-    line = one_line(chainq("status", "lake", "--max-age", "1d"), 6)
-    assert (
-        "lake: calls: missing heights 40-59; chainq export calls 40:60 --to lake writes them; lake: outputs: " in line
-    )
-
-
-def test_tables_of_the_first_export_that_end_at_different_heights(chainq: Program, server: Servers) -> None:
-    """The shorter one lacks heights, unlike one that a later export added."""
+@pytest.mark.parametrize(("start", "gap"), [(0, "0-19"), (40, "40-59")])
+def test_a_table_without_its_first_or_last_partition(start: int, gap: str, chainq: Program, server: Servers) -> None:
+    """Heights that other tables have are missing, also of a table that a later export added; all commands say so."""
     words = ("--partition", "20", "--to", "lake", "-w", "1", "-q")
-    for some in ("blocks records 0:60", "transitions 0:20"):
+    for some in ("blocks 0:60", "records 0:60"):
         assert chainq("export", *some.split(), *words, url=server("--tip", "400")).code == 0
     assert chainq("status", "lake", "--max-age", "1d").code == 0
-    shutil.rmtree(chainq.home / "lake/records/start=0000000040")
+    shutil.rmtree(chainq.home / f"lake/records/start={start:010}")
     line = one_line(chainq("status", "lake", "--max-age", "1d"), 6)
-    assert line.startswith("chainq status: lake: records: missing heights 40-59; chainq export records 40:60 ")
+    writes = f"chainq export records {start}:{start + 20} --to lake writes them"
+    assert line == f"chainq status: lake: records: missing heights {gap}; {writes}\n"
+    counting = "select count(*) as rows from records"
+    assert f"records lacks heights {gap}" in one_line(chainq("sql", "lake", counting), 6)
+    assert chainq("sql", "lake", f"{counting} where height between 20 and 39").code == 0
+    verified = chainq("verify", "lake", "--jsonl")
+    assert verified.code == 6
+    assert [(json.loads(row)["check"], json.loads(row)["height"]) for row in verified.rows] == [("missing", start)]
 
 
 def test_the_cookbook_names_every_key() -> None:
@@ -167,19 +163,6 @@ def test_the_cookbook_names_every_key() -> None:
     text = (Path(__file__).parents[2] / "docs/cookbook.md").read_text()
     for key in Status._fields:
         assert f"`{key}`" in text, key
-
-
-def test_the_log_as_json(chainq: Program, server: Servers) -> None:
-    """Requests, warnings and the error of a run are JSON objects with time, level and one run id, each on a line."""
-    url = server("--tip", "5000", "--fault", "fail-rate:0.3", "--fault", "seed:5")
-    ran = chainq("blocks", "0:3000", "-v", "--log-format", "json", "--timeout", "5", url=url)
-    lines = [json.loads(line) for line in ran.err.splitlines()]
-    assert len({line["run"] for line in lines}) == 1
-    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["time"]) for line in lines)
-    calls = [line for line in lines if "call" in line]
-    assert {line["heights"] for line in calls} == {"0-999", "1000-1999", "2000-2999"}
-    assert {line["level"] for line in calls} == {"debug", "warning"}
-    assert all(isinstance(line["seconds"], float) and line["status"] and line["method"] for line in calls)
 
 
 def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
@@ -237,24 +220,3 @@ def test_a_first_run_in_progress(chainq: Program, serve: Serve) -> None:
     assert finish(process).code == 0
     assert line == f"{job.kept}: records up to block 9, its first run is in progress, 0 rows\n"
     assert (alarm.code, "its first run is in progress" in alarm.err) == (8, True)
-
-
-def test_names_in_a_foreign_export_are_text_and_nothing_else(chainq: Program) -> None:
-    """Anybody may have made an export: none of its names acts on a terminal, forges a metric or runs as a command."""
-    acts, forged = "\x1b]0;act\x07\x9b31m\u202e", 'a"} 1\nchainq_rows{target="main",command="blocks'
-    table, ran = "blocks; touch RAN #", chainq("export", "blocks", "0:50", "--to", "lake", "-q", url="demo:")
-    assert ran.code == 0, ran.err
-    description = json.loads((chainq.home / "lake" / "chainq.json").read_bytes())
-    description["tables"] += [acts, forged, table]
-    (chainq.home / "lake" / "chainq.json").write_text(json.dumps(description))
-    for words in (
-        ("status", "lake"),
-        ("status", "lake", "--json"),
-        ("verify", "lake"),
-        ("sql", "lake", "select count(*) from records"),
-    ):
-        said = (ran := chainq(*words)).out.decode() + ran.err
-        assert not re.search("[\x1b\x07\x9b\u202e]", said)
-        assert not re.search(r"^chainq_rows[^ ]*main", said, re.MULTILINE)
-        for command in re.findall(r"chainq export (.*?) --to", said):
-            assert ";" not in re.sub(r"'[^']*'", "", command)

@@ -22,7 +22,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 
-from chainq.lake.names import parse_entry  # noqa: E402
+from chainq.lake.data_set import parse_entry  # noqa: E402
 
 SEEDS = range(int(os.environ.get("CHAINQ_TEST_SEEDS", "1")))
 START = 40  # of the partition in the middle

@@ -9,7 +9,6 @@ from pyarrow import parquet
 
 from chainq import Client, UsageError
 from chainq.catalog.methods import METHODS, Method
-from chainq.demo.faults import Faults
 from harness.jobs import FIRST, Job, said
 from harness.program import Program, Servers
 from harness.services import Moving, serving
@@ -80,28 +79,6 @@ def test_blocks_with_a_checkpoint(chainq: Program, truth: Truth) -> None:
     assert job.out.read_bytes().splitlines() == passing(
         truth, "blocks", lambda r: r["height"][-1] == "7", FIRST, service.tip + 1
     )
-
-
-@pytest.mark.parametrize("output", ["file", "pipe"])
-def test_rows_that_come_late(output: str, chainq: Program, truth: Truth) -> None:
-    """Rows that appear after their block are filtered as others are, and come once, over all runs."""
-    service = Moving(FIRST, faults=Faults("late-records:30", "lag-blocks:3", "lag-rate:0.5"))
-    expression = "output_index > 0 or program_id ~ token"
-    with serving(service) as url:
-        job = Job(chainq, url, "records", "--start", str(FIRST - 50), "--where", expression, "-q")
-        came = []
-        for run in range(8):
-            if run == 7:
-                service.heal()
-            service.tip += 30 if run == 7 else run % 3
-            ran = job("--lag", "10", out=None if output == "file" else "")
-            assert ran.code in (0, 6), ran.err
-            came += ran.rows
-        end = job.next
-    came = job.out.read_bytes().splitlines() if output == "file" else came
-    passes = lambda r: r["output_index"] > 0 or "token" in r["program_id"]  # noqa: E731  # as in other tests
-    due = passing(truth, "records", passes, FIRST - 50, end)
-    assert sorted(came) == sorted(due)
 
 
 def test_following_with_a_limit(chainq: Program, truth: Truth) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chainq.config import profiles
+from chainq.config import profiles, values
 from chainq.errors import UsageError
-from harness.program import Program, one_line
+from harness.program import Program
+from harness.readings import readings
 
 SECRET = "c0ffee-s3cret"  # noqa: S105  # made up, and looked for where it must not be
 GOOD = f"""# servers of ours
@@ -55,23 +56,15 @@ def test_a_profile_is_read_whole(write: Write, monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-def test_an_unset_variable_is_named(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A header that wants a variable which is not set names both; reading the file alone does not mind."""
-    write(GOOD)
-    monkeypatch.delenv("CHAINQ_TOKEN", raising=False)
-    settings = profiles.read()
-    with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is not set.*'far away'.*Authorization"):
-        profiles.profile("far away", settings)
-    monkeypatch.setenv("CHAINQ_TOKEN", "")
-    with pytest.raises(UsageError, match=r"variable CHAINQ_TOKEN is empty.*'far away'.*Authorization"):
-        profiles.profile("far away", settings)
-
-
-def test_an_unknown_name_lists_the_known(write: Write) -> None:
-    """A profile that is not there is answered with those that are."""
-    write(GOOD)
-    with pytest.raises(UsageError, match=r"no profile 'x'.*far away, near"):
-        profiles.profile("x", profiles.read())
+def test_headers(monkeypatch: pytest.MonkeyPatch, golden: Callable[[Path, str], None]) -> None:
+    """A name and a value, perhaps of a variable, without the newline at its end; no message repeats a value."""
+    monkeypatch.setenv("TOKEN", "Bearer abc\n")
+    monkeypatch.setenv("EMPTY", "")
+    monkeypatch.delenv("UNSET", raising=False)
+    record = Path(__file__).parent / "headers.txt"
+    told = readings(record, values.header)
+    assert "unter2" not in re.sub("(?m)^.* => ", "", told)
+    golden(record, told)
 
 
 def test_a_mistake_is_reported_with_its_key(write: Write, golden: Callable[[Path, str], None]) -> None:
@@ -100,31 +93,14 @@ def test_a_mistake_is_reported_with_its_key(write: Write, golden: Callable[[Path
         (f"a = 1\n[profiles.x]\nrate = {'9' * 5000}\n", "not valid TOML: Exceeds the limit"),
         ("\x00", "not valid TOML: .* \\(at line 1, "),
         ("[profiles.x]\r\n\r\nurll = 1\r\n", "profiles.x: .*urll"),
+        ("b = '\xff'\n", "not valid TOML: .utf-8. codec"),
     ],
     ids=len,
 )
 def test_odd_files(write: Write, text: str, words: str) -> None:
-    """Numbers of many digits, control characters, and the line ends of Windows."""
-    write(text)
+    """Numbers of many digits, control characters, the line ends of Windows, and bytes that are not UTF-8."""
+    write("").write_bytes(text.encode("latin-1"))
     with pytest.raises(UsageError, match=words):
-        profiles.read()
-
-
-def test_a_default_profile_that_does_not_exist(chainq: Program) -> None:
-    """Commands that need it end; `profiles` does so after it has shown those that there are; the others work."""
-    chainq.config.parent.mkdir(parents=True)
-    chainq.config.write_text("default-profile = 'y'\n[profiles.x]\nurl = 'demo:'\n")
-    for words in (("latest",), ("profiles",), ("profiles", "--json")):
-        ran = chainq(*words)
-        assert "default-profile: no profile 'y'; profiles there: x" in one_line(ran, 2)
-        assert (b"demo:" in ran.out) == (words[0] == "profiles")
-    assert chainq("latest", "--profile", "x").code == 0
-
-
-def test_bytes_that_are_not_utf_8_are_reported(write: Write) -> None:
-    """A file that is not UTF-8 is refused."""
-    write("").write_bytes(b"a = 1\nb = '\xff'\n")
-    with pytest.raises(UsageError, match=r"not valid TOML: .utf-8. codec"):
         profiles.read()
 
 
@@ -148,13 +124,3 @@ def test_profiles_lists_without_secrets(chainq: Program) -> None:
         b'{"name":"far away","url":"https://***@far.example/rpc?key=***","dialect":"aleo",'
         b'"headers":["Authorization","X-Plain"],"default":false}]\n'
     )
-
-
-def test_a_bad_file_is_a_usage_error_of_any_command(chainq: Program) -> None:
-    """A mistake in the file is exit 2 with its key; a run that has its --url does not read the file."""
-    chainq.config.parent.mkdir(parents=True)
-    chainq.config.write_text("[profiles.x]\n\nurll = 1\n")
-    ran = chainq("latest")
-    assert ran.code == 2
-    assert "config.toml: profiles.x: unknown key `urll`" in ran.err
-    assert chainq("latest", url="demo:").code == 0

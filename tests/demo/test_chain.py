@@ -2,7 +2,6 @@
 
 from collections import Counter
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
@@ -79,16 +78,9 @@ def test_the_transactions_of_a_function_are_those_that_really_call_it(program: s
             for height, confirmed, transition in calls(0, 776)
             if (transition["program"], transition["function"]) == (program, function)
         ]
-        rows: list[dict[str, Any]] = []
-        for page in range(9):
-            rows += ask(
-                service,
-                "chainTransactionsForProgram",
-                programId=program,
-                functionName=function,
-                page=page,
-                maxTransactions=999,
-            )
+        called = {"programId": program, "functionName": function, "maxTransactions": 999}
+        pages = [ask(service, "chainTransactionsForProgram", **called, page=page) for page in range(9)]
+        rows = [row for page in pages for row in page]
         assert len(rows) == len(wanted)
         times = [str(CHAIN.timestamp(height)) for height, _ in wanted]
         assert [row["finalizedAt"] for row in rows] == times

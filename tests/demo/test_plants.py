@@ -1,7 +1,6 @@
 """Plants: one row is wrong as its kind says, in every call and page alike, and all others are the chain's."""
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,6 @@ CHAIN = Chain(tip=330)
 QUIET = Service(CHAIN, shuffle=False)
 METHODS = {"record": "records/all", "ownership": "records/isOwner", "transition": "transitionsWithoutRecordInputs"}
 AT = 172  # a block with rows of every kind, and so is the next one
-each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def rows(service: Service) -> dict[str, Counter[str]]:
@@ -28,7 +26,7 @@ def rows(service: Service) -> dict[str, Counter[str]]:
     return found
 
 
-@each_kind
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(2))
 def test_only_the_planted_row_differs(kind: str, seed: int) -> None:
     """Of one method one row is gone, doubled, another, or elsewhere; a whole block's fault is in both its methods."""
@@ -36,33 +34,9 @@ def test_only_the_planted_row_differs(kind: str, seed: int) -> None:
     due, found = rows(QUIET), rows(service)
     lost = sum((due[name] - found[name] for name in due), Counter[str]())
     added = sum((found[name] - due[name] for name in found), Counter[str]())
-    expected = {"lost": (1, 0), "doubled": (0, 1), "altered": (1, 1), "misplaced": (1, 1), "count": (2, 2)}
-    if kind == "checksum":
-        expected["checksum"] = (2, 2)
+    expected = {"lost": (1, 0), "doubled": (0, 1), "altered": (1, 1), "misplaced": (1, 1)}
     assert (lost.total(), added.total()) == expected.get(Plant(kind, AT).action, (2, 2)), (lost, added)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.partition("-")[2] in METHODS])
-def test_pages_hold_the_planted_rows(kind: str) -> None:
-    """Pages of any size, one after the other, give what one large page gives."""
-    service = Service(CHAIN, planted(Plant(kind, AT)), shuffle=False)
-    name = METHODS[kind.partition("-")[2]]
-    everything = paged(service, name, AT - 20, AT + 20, 0, 10_000)
-    for size in (1, 7, 50):
-        pages: list[dict[str, Any]] = []
-        for number in range(-(-len(everything) // size) + 1):
-            pages += paged(service, name, AT - 20, AT + 20, number, size)
-        assert pages == everything
-    heights = [int(row["height"]) for row in everything if "height" in row]
-    assert heights == sorted(heights)
-
-
 def test_a_seed_picks_the_row() -> None:
-    """The same seed the same row; twenty seeds several rows."""
-    picked = {
-        seed: str(rows(Service(CHAIN, planted(Plant("lost-record", AT), seed=seed), shuffle=False)))
-        for seed in range(20)
-    }
-    again = Service(CHAIN, planted(Plant("lost-record", AT), seed=3), shuffle=False)
-    assert str(rows(again)) == picked[3]
-    assert len(set(picked.values())) > 1
+    assert len({str(rows(Service(CHAIN, planted(Plant("lost-record", AT), seed=seed)))) for seed in range(9)}) > 1

@@ -21,7 +21,6 @@ from chainq import _docgen
 from chainq.cli.commands import SCRIPTS
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
-from chainq.errors import ExitCode
 from chainq.formats.protocol import Capabilities, OutputSpec
 from harness.program import ROOT, Program
 
@@ -74,21 +73,6 @@ def test_one_command_rewrites_what_is_stale(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "man" / "chainq-gone.1").exists()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_pages_have_all_of_a_command(name: str) -> None:
-    """Each option, argument and example is on its manual page; the reference has its own options and shared ones."""
-    command, text = COMMANDS[name], plain(f"chainq-{name}")
-    common = _docgen.shared()
-    told = REFERENCE.split(f"### `{_docgen.usage(name, command)}`")[1].split("\n### ")[0]
-    for option, help_text in (*_docgen.options(command), *_docgen.options(command, "argument")):
-        assert f"- `{option}`: {help_text}\n" in (REFERENCE if (option, help_text) in common else told)
-        assert f".TP\n{_docgen.escaped(option)}\n" in text
-    examples = command.epilog.splitlines()[1:]
-    assert examples
-    assert all(_docgen.escaped(line.strip()) in text for line in examples)
-    assert _docgen.escaped(f"chainq-{name}") in plain("chainq")
-
-
 def test_examples_use_what_there_is() -> None:
     """Every command line of the help names a command of the app, and only options that this command has."""
     shown = [line for command in COMMANDS.values() for line in command.epilog.splitlines()]
@@ -134,13 +118,6 @@ def test_tools_find_nothing(name: str, line: list[str], tmp_path: Path) -> None:
 def test_roff_is_escaped(text: str, written: str) -> None:
     """Nothing that is special in roff gets into a page by way of text."""
     assert _docgen.roff(text) == written
-
-
-def test_exit_codes_are_all_told() -> None:
-    """Every exit code and its meaning are in chainq(1) and in the reference."""
-    for code in ExitCode:
-        assert f"- `{int(code)}`: {code.meaning}\n" in REFERENCE
-        assert f".TP\n{int(code)}\n{_docgen.roff(code.meaning)}\n" in plain("chainq")
 
 
 def test_keys_of_a_profile_are_all_told() -> None:

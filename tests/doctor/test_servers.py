@@ -11,8 +11,8 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.registry import Reply
-from chainq.doctor.diagnosis import Diagnosis, diagnose, find_window
-from chainq.doctor.prober import MethodProber, Outcome, Prober
+from chainq.doctor.diagnosis import Diagnosis, Examination, diagnose
+from chainq.doctor.prober import Outcome, Prober
 from chainq.text.width import aligned
 from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
 from harness.examined import NOW, URL, Odd, examined, findings
@@ -192,7 +192,7 @@ def test_a_window_with_many_rows_takes_linear_time() -> None:
                 return outcome
 
         with Many(ServiceOptions("http://127.0.0.1:1/")) as prober:
-            window, _, check = find_window(MethodProber(prober, DIALECTS["chain"]), count)
-        assert (window.busiest, len(window.rows), check.ok) == (77, count + 1, True)
+            window = Examination(prober, DIALECTS["chain"], URL, NOW).find_window(count)
+        assert (window.busiest, len(window.rows)) == (77, count + 1)
 
     assert linear(steps(lambda: find(2_000)), steps(lambda: find(4_000)))

@@ -5,13 +5,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from chainq.catalog.methods import BY_COMMAND, Method
 from chainq.errors import ChainqError
 from chainq.fetching.links import Links
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import NOTHING_KNOWN, ChunkResult, DueRequest, Grade, Known, RowsRequest, TipRequest
+from chainq.planning.exchange import NOTHING_KNOWN, DueRequest, Grade, Known, RowsRequest, TipRequest
+from chainq.planning.kernel import Proved
 from chainq.planning.range_plan import RangePlan
 from chainq.query import Query
 from harness.model import CROWDED, KINDS, NARROW, WRONG, Chain, Server, chain, combined
@@ -37,7 +38,7 @@ class Outcome:
     it teaches the next one."""
 
     rows: list[bytes]
-    results: list[ChunkResult]
+    results: list[Proved]
     error: ChainqError | None
     calls: int
     page_size: int
@@ -87,12 +88,13 @@ def drive(
             return (server.row_ids if request.row_ids else server.due)(request)
         return (server.records if request.records else server.answer)(request)
 
-    plan = RangePlan(query, HeightRange(start, end), send, Turns(server.rng), window=window, tip=tip, known=known)
-    results: list[ChunkResult] = []
+    turns = cast("Any", Turns(server.rng))
+    plan = RangePlan(query, HeightRange(start, end), send, turns, window=window, tip=tip, known=known)
+    results: list[Proved] = []
     error: ChainqError | None = None
     links = Links(method, reverse) if method.linked else None
     try:
-        for result in plan.results():
+        for result, _ in plan.results():
             if links is not None:
                 links.check(result.rows, result.row_heights)
             results.append(result)
@@ -126,9 +128,9 @@ def verdict(
     given, wanted = Counter(map(numbered, outcome.rows)), Counter(map(numbered, due))
     given -= Counter(map(numbered, unsettled))
     for result in outcome.results if kept else ():
-        if result.proof.grade is not Grade.BELIEF and (wrong := _other_rows(result, made, settled)):
+        if result.grade is not Grade.BELIEF and (wrong := _other_rows(result, made, settled)):
             return wrong
-    believed = sum(len(result.heights) for result in outcome.results if result.proof.grade is Grade.BELIEF)
+    believed = sum(len(result.heights) for result in outcome.results if result.grade is Grade.BELIEF)
     if outcome.error is not None and given <= wanted:
         return "error"
     if outcome.error is None and given == wanted:
@@ -142,7 +144,7 @@ def verdict(
     return f"silent: {lost} of {len(due)} rows lost, {more} too many"
 
 
-def _other_rows(result: ChunkResult, made: Chain, settled: int) -> str:
+def _other_rows(result: Proved, made: Chain, settled: int) -> str:
     """Return what is wrong with the rows of a chunk; empty if they are those of its settled heights, in order."""
     start, end = result.heights.edges
     given = [numbered(bytes(row)) for row in result.rows]
@@ -153,7 +155,7 @@ def _other_rows(result: ChunkResult, made: Chain, settled: int) -> str:
     row_heights = [lie[row] for row in given if row in lie]
     if lost or more or row_heights not in (sorted(row_heights), sorted(row_heights, reverse=True)):
         how = f"{lost.total()} rows lost, {more.total()} too many, or out of order"
-        return f"silent: {result.heights}, proved by {result.proof}: {how}"
+        return f"silent: {result.heights}, proved by {result.grade}: {how}"
     return ""
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from chainq.lake.names import parse_entry
+from chainq.lake.data_set import parse_entry
 from harness.lake import Partition, partition
 from harness.packages import needs
 from harness.sockets import answering, head_of, server

@@ -20,7 +20,7 @@ parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")
 
 from chainq.formats import parquet as written  # noqa: E402
-from chainq.lake.names import digest, parse_entry  # noqa: E402
+from chainq.lake.data_set import digest, parse_entry  # noqa: E402
 from harness.lake import file_of  # noqa: E402
 
 Row = dict[str, Any]

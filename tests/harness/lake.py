@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from chainq.lake.names import PartitionSpec, parse_entry
+from chainq.lake.data_set import PartitionSpec, parse_entry
 from harness.program import Program, Ran
 
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -199,7 +199,7 @@ class Server(Book):
             raise TooHeavyError("gateway")
         handler, size = self.chain.command.replace("-", "_"), request.page_size or NO_END
         ask = Ask(handler, start, end, blocks - 1, self.calls, self, faults.lists, self.memory, page=request.page)
-        ask = ask._replace(turn=ask.page, size=size, step=size, limit=size)
+        ask = ask._replace(size=size, offset=ask.page * size, limit=size)
         try:
             found = faults.lists.rows(faults.lists.applied("request", ask, ask))
         except RpcError as error:

@@ -155,7 +155,7 @@ class PageServer(Book):
             raise GatewayError("HTTP 504")
         lists, number, size = faults.lists, request.number, request.size
         ask = Ask("program_transactions", 0, NO_END, NO_END, len(self.requests), self, lists, Memory(), page=number)
-        ask = ask._replace(turn=number, step=size, size=size, limit=size)
+        ask = ask._replace(size=size, offset=number * size, limit=size)
         ask = lists.applied("request", ask, ask)
         if 0 < faults.none_from <= ask.offset or 0 < faults.none_beyond < ask.offset + ask.limit:
             return []
@@ -169,16 +169,14 @@ class PageServer(Book):
         rows = [Raw(item.row) for item in items]
         return rows[::-1] if rng.random() < faults.swapped else rows
 
-    def full_block(self, time: int) -> tuple[int, list[Raw]]:
-        """The number of the block of a time, and its transactions, as far as its full block has them."""
-        for height, block in enumerate(self.blocks if self.faults.full else []):
+    def full_block(self, time: int) -> list[Raw]:
+        """The transactions of the block of a time, as far as its full block has them."""
+        for block in self.blocks if self.faults.full else []:
             rows = list(dict.fromkeys(block))
             if json.loads(rows[0])["finalizedAt"] == str(time):
                 rows = rows[1:] if self.faults.full == "lacking" else rows
-                return height, [
-                    Raw(row.replace(b"pad", b"gap") if self.faults.full == "other" else row) for row in rows
-                ]
-        return -1, []
+                return [Raw(row.replace(b"pad", b"gap") if self.faults.full == "other" else row) for row in rows]
+        return []
 
     def rows(self, ask: Ask) -> list[Item]:
         """The rows of the list, as `results.Results` has them of the sample chain."""
@@ -208,8 +206,8 @@ def run(
     """The rows of a run, and the error that ended it."""
     rows: list[bytes] = []
     try:
-        for result in plan(server, page_size, limit, newest=newest).results():
-            rows += map(bytes, result.rows)
+        for found, _ in plan(server, page_size, limit, newest=newest).results():
+            rows += map(bytes, found)
     except ChainqError as error:
         return rows, str(error)
     return rows, ""

@@ -50,10 +50,10 @@ def tunnel(heads: list[bytes]) -> Handshake:
     return handshake
 
 
-def socks(login: bytes = b"", reply: int = 0, bound: bytes = b"\1\0\0\0\0") -> Handshake:
+def socks(login: bytes = b"", reply: int = 0) -> Handshake:
     """A SOCKS5 proxy (RFC 1928), which wants that login (`name:password`, RFC 1929) if any.
 
-    `reply` is its answer to the request to connect, `bound` the address in it.
+    `reply` is its answer to the request to connect by name.
     """
 
     def handshake(client: socket.socket) -> Address:
@@ -69,14 +69,10 @@ def socks(login: bytes = b"", reply: int = 0, bound: bytes = b"\1\0\0\0\0") -> H
         if login:
             name = read(read(2)[1])
             client.sendall(b"\1" + bytes([b":".join([name, read(read(1)[0])]) != login]))
-        kind = read(4)[3]
-        if kind == 3:
-            host = read(read(1)[0]).decode()
-        else:
-            family, size = {1: (socket.AF_INET, 4), 4: (socket.AF_INET6, 16)}[kind]
-            host = socket.inet_ntop(family, read(size))
+        read(4)
+        host = read(read(1)[0]).decode()
         port = int.from_bytes(read(2), "big")
-        client.sendall(b"\5" + bytes([reply]) + b"\0" + bound + b"\0\0")
+        client.sendall(b"\5" + bytes([reply]) + b"\0\1\0\0\0\0\0\0")
         return host, port
 
     return handshake

@@ -95,7 +95,7 @@ class Truth:
         end = min(end, self.tip + 1)
         rows = self._rows(command.replace("-", "_"), start, end, address=address)
         if command == "address-transactions":
-            number = self.chain.address_numbers[address]
+            number = self.chain.addresses.index(address)
             places = Counter(height for height, _ in occurrences(self.chain.layout, number, start, end))
             counts = [places[height] for height in range(start, end)]
         elif command in ("records", "ownership", "transitions"):

@@ -40,7 +40,7 @@ def test_the_first_block_at_a_time(times: list[int], wanted: int, lowest: int) -
 
 
 def test_few_lookups_on_an_even_chain() -> None:
-    """Three million blocks of ten seconds each take a handful of lookups."""
+    """Three million blocks of ten seconds each take a handful of lookups; a chain without blocks takes none."""
     lookups: list[int] = []
 
     def time_of(height: int) -> int:
@@ -49,10 +49,6 @@ def test_few_lookups_on_an_even_chain() -> None:
 
     assert first_at(1_600_000_000 + 12_345_678, 3_000_000, time_of) == 1_234_568
     assert len(lookups) <= 10
-
-
-def test_a_chain_without_blocks() -> None:
-    """On an empty chain every time is past the end, and no block is looked up."""
     assert first_at(0.0, -1, lambda _: pytest.fail("there is no block to look up")) == 0
 
 

@@ -56,28 +56,18 @@ def unused(*_: Any) -> int:
     raise AssertionError("asked for the tip height or a block time without need")
 
 
-def resolved(tip_height: int, **given: Any) -> tuple[int, int]:
-    return resolve(Bounds(**given), lambda: tip_height, unused)
+def test_a_range_on_a_chain_with_a_tip(golden: Callable[[Path, str], None]) -> None:
+    """Start is included and end excluded; without an end the range goes through the tip; negative bounds count back.
 
-
-@pytest.mark.parametrize("given_", [{}, {"last": 5}, {"start": 0}, {"start": -5}, {"end": -5}, {"whole": True}])
-def test_a_chain_without_blocks_has_empty_ranges(given_: dict[str, int]) -> None:
-    """With a tip height of -1, every range that counts from the end is empty."""
-    start, end = resolved(-1, **given_)
-    assert start == end == 0
-
-
-@pytest.mark.parametrize(("start", "end"), [(0, 0), (5, 5), (0, 10**9), (7, 8)])
-def test_a_fixed_range_needs_no_tip_height(start: int, end: int) -> None:
-    """A range with start and end of 0 or more is known without the tip height."""
-    assert Bounds(start=start, end=end).fixed
-    assert resolve(Bounds(start=start, end=end), unused, unused) == (start, end)
-
-
-def test_a_range_on_a_chain_with_tip_height_100(golden: Callable[[Path, str], None]) -> None:
-    """Start is included and end excluded; without an end the range goes through the tip; negative bounds count back."""
+    The tip is 100 unless a line says so; -1 is a chain without blocks, of which every range from the end is empty.
+    """
     file = Path(__file__).parent / "ranges.txt"
-    golden(file, readings(file, lambda given_: resolved(100, **given_)))
+
+    def read(given_: dict[str, Any]) -> tuple[int, int]:
+        tip = given_.pop("tip", 100)
+        return resolve(Bounds(**given_), lambda: tip, unused)
+
+    golden(file, readings(file, read))
 
 
 def test_contradictory_bounds(golden: Callable[[Path, str], None]) -> None:
@@ -90,12 +80,6 @@ def test_contradictory_bounds(golden: Callable[[Path, str], None]) -> None:
 
     file = Path(__file__).parent / "contradictions.txt"
     golden(file, readings(file, check))
-
-
-def test_a_start_after_the_end_is_a_usage_error() -> None:
-    """Where only the tip height shows that the start is after the end, that is a usage error too."""
-    with pytest.raises(UsageError, match="100"):
-        resolved(100, start=99, end=-5)
 
 
 def test_times_are_searched_only_where_given() -> None:

@@ -1,16 +1,14 @@
 """What workers are given: shares that add up, and values that survive the way."""
 
-import pickle
 from pathlib import Path
 
 import pytest
 
 from chainq.errors import OutputError
 from chainq.fetching.blocks import Tip
-from chainq.lake.names import Entry, PartitionSpec
+from chainq.lake.data_set import PartitionSpec
 from chainq.lake.plan import Task
-from chainq.lake.worker import Done, Job, Worker
-from chainq.planning.exchange import NOTHING_KNOWN
+from chainq.lake.workers import Job, Worker
 from chainq.transport.base import ServiceOptions
 
 
@@ -25,7 +23,6 @@ def test_workers_share_rate_requests_and_memory(workers: int) -> None:
     assert share.max_memory * workers <= 2**30
     assert 8 <= share.concurrency * workers < 8 + workers
     assert (share.timeout, share.retries, share.headers, share.profile) == (9.0, 3, {"X-Key": "secret"}, None)
-    assert pickle.loads(pickle.dumps(job)) == job  # noqa: S301
 
 
 @pytest.mark.parametrize(
@@ -44,13 +41,6 @@ def test_headers_of_a_profile_are_sent_to_its_own_host_only(
     job = Job(settings, Tip(5, "a", "b", None), str(tmp_path))
     with Worker(job) as worker:
         assert ("X-Key" in worker._service.options.headers) is sent
-
-
-def test_tasks_and_results_are_plain() -> None:
-    """What goes to a worker and comes back can be pickled."""
-    spec = PartitionSpec("records", 0, 10)
-    for value in (Task(spec, ("a",)), Done(spec, (Entry(spec, 9, 3, "0", "0"),), 3, NOTHING_KNOWN, (), {})):
-        assert pickle.loads(pickle.dumps(value)) == value  # noqa: S301
 
 
 def test_no_memory_is_an_error_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

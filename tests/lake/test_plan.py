@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from chainq.catalog.tables import COMMANDS
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import DataSet, Origin, take
-from chainq.lake.names import Entry, PartitionSpec, digest, parse_entry, partitions
-from chainq.lake.plan import broken, first_broken, make_plan
+from chainq.lake.data_set import DataSet, Entry, Origin, PartitionSpec, digest, parse_entry, partitions, take
+from chainq.lake.plan import broken, make_plan
 
 GRID = 10
 TIP = 10**6
@@ -113,15 +112,6 @@ def test_partitions_that_ended_just_below_the_tip_are_written_once_more() -> Non
             again = [(one.spec, "late rows", one)]
             assert late == (again if 29 - (end - 1) < 10 <= tip - (end - 1) else [])
             assert make_plan(partitions("blocks", HeightRange(0, 5), 30), {"blocks": [blocks]}, block, tip) == []
-
-
-def test_links_are_checked_at_the_end() -> None:
-    """The first partition that names another hash than the one before has; gaps and unknown hashes are no break."""
-    first, second, third = entry(0, 10), entry(10, 20), entry(20, 30, fork=5)
-    assert first_broken([first, second]) is None
-    assert first_broken([third, second, first]) == (second, third)
-    assert first_broken([first, third]) is None
-    assert first_broken([second._replace(last="0"), third]) is None
 
 
 def test_an_unknown_hash_breaks_nothing() -> None:

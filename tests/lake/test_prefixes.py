@@ -13,10 +13,9 @@ from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
-from chainq.lake.export import Export, ExportQuery
+from chainq.lake.export import Export, ExportQuery, Listener
 from chainq.lake.store import Store, Upload, open_store
-from chainq.lake.worker import Job, Worker
-from chainq.lake.workers import Listener, LocalCrew
+from chainq.lake.workers import Hear, Job, LocalCrew, Worker
 from chainq.transport.base import ServiceOptions
 
 pytest.importorskip("pyarrow")
@@ -75,8 +74,8 @@ def _delete(name: str, store: Store) -> None:
 class Inside(LocalCrew):
     """A worker within the process of the test."""
 
-    def __init__(self, store: Any, job: Job, tasks: int, listener: Listener) -> None:
-        super().__init__(1, job, tasks, listener)
+    def __init__(self, store: Any, job: Job, tasks: int, hear: Hear) -> None:
+        super().__init__(1, job, tasks, hear)
         self._worker = Worker(job)
         self._worker._store = store
         self.write = self._worker.write  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec import Raw
@@ -10,7 +10,8 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError
 from chainq.heights.range import HeightRange
-from chainq.planning.exchange import ChunkResult, Grade, RowsRequest, TipRequest
+from chainq.planning.exchange import Grade, RowsRequest, TipRequest
+from chainq.planning.kernel import Proved
 from chainq.planning.range_plan import RangePlan
 from chainq.planning.run import Request
 from chainq.query import Query
@@ -21,7 +22,7 @@ HEIGHTS = HeightRange(0, 4)
 
 def prove(
     responses: Sequence[list[int]], tip: int, *, verify: bool = True, known: bool = True
-) -> tuple[list[ChunkResult], list[str]]:
+) -> tuple[list[Proved], list[str]]:
     """Blocks 0 to 3, and what is noted, from responses with blocks of these heights; -1 is one that is not valid."""
     left = list(responses)
 
@@ -34,13 +35,14 @@ def prove(
         return [Raw((row % (height % at, at, at - 1)).encode()) for at in shown]
 
     query = Query(BY_COMMAND["blocks"], verify=verify)
-    plan = RangePlan(query, HEIGHTS, send, Turns(Random(0)), tip=tip if known else None)  # noqa: S311  # one at a time
-    results = list(plan.results())
+    turns = cast("Any", Turns(Random(0)))  # noqa: S311  # one at a time
+    plan = RangePlan(query, HEIGHTS, send, turns, tip=tip if known else None)
+    results = [result for result, _ in plan.results()]
     assert not left
     return results, plan.run.notes
 
 
-def given(found: tuple[list[ChunkResult], list[str]]) -> list[int]:
+def given(found: tuple[list[Proved], list[str]]) -> list[int]:
     """The heights of the blocks."""
     return [height for result in found[0] for height in result.row_heights]
 
@@ -65,7 +67,7 @@ def test_missing_blocks_are_noted_without_verification() -> None:
     """And rest on belief."""
     results, notes = prove([[0, 2, 3]] * 2, 9, verify=False)
     assert given((results, notes)) == [0, 2, 3]
-    assert results[-1].proof.grade is Grade.BELIEF
+    assert results[-1].grade is Grade.BELIEF
     assert notes == ["heights 0-3: missing height 1, though the tip is 9"]
 
 

@@ -16,8 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError, IncompleteError, TooHeavyError
 from chainq.heights.range import HeightRange
+from chainq.planning.chunking import Chunker
 from chainq.planning.exchange import Due, DueRequest, Grade, RowsRequest
 from harness.attempts import Outcome, attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, WRONG, Chain, Faults, Server, chain, served
@@ -127,20 +129,33 @@ def test_pages_of_a_height_without_a_witness_prove_nothing(fault: str) -> None:
     assert not outcome.rows
 
 
-def test_few_full_blocks_show_where_the_last_ownership_rows_end() -> None:
-    """Those of the last rows, from the tip downwards, also if blocks without rows are above the range."""
-    made = counted(*[5] * 2000, 0, 0, command="ownership")
-    outcome = driven(made, Faults(), 0, 2000, 9000)
-    assert (outcome.error, sorted(outcome.rows)) == (None, sorted(made.due(0, 2000)))
-    assert outcome.calls < 15
+CAPPED = "height-cap:2"
 
 
-def test_a_height_by_itself_is_requested_by_itself_when_a_wider_range_lacks_its_rows() -> None:
-    """Its full block names the rows that the overlap with the next heights costs."""
-    made = counted(*[5] * 40)
-    outcome = driven(made, served("height-cap:2"), 7, 8, 100)
-    assert verdict(outcome, made, HeightRange(7, 8)) == "truth"
-    assert outcome.calls < 10
+@pytest.mark.parametrize(
+    ("command", "counts", "fault", "heights", "size", "calls"),
+    [
+        # Full blocks of the last rows, from the tip downwards, also if blocks without rows are above the range.
+        ("ownership", [5] * 2000 + [0, 0], "", (0, 2000), 9000, 14),
+        # A height by itself is requested by itself: its full block names the rows that the overlap costs.
+        ("records", [5] * 40, CAPPED, (7, 8), 100, 9),
+        # The last rows need a full block anyway: that request is of some blocks more, whose rows the order proved.
+        ("records", [3] * 24, CAPPED, (0, 24), 48, None),
+        ("records", [3] * 24, CAPPED, (4, 24), 48, None),
+        # The height with the most rows of the first chunk is compared, and then full blocks name the rows of all.
+        ("records", [3] * 60 + [1, 1], CAPPED, (0, 60), 90, None),
+        ("records", [1] * 30 + [50] + [1] * 31, "height-cap:20", (0, 60), 90, None),
+    ],
+)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_full_blocks_show_what_ranges_leave_out(
+    command: str, counts: list[int], fault: str, heights: tuple[int, int], size: int, calls: int | None, reverse: bool
+) -> None:
+    """Those of few heights, in few calls."""
+    made = counted(*counts, command=command)
+    outcome = driven(made, served(fault), *heights, size, reverse=reverse)
+    assert verdict(outcome, made, HeightRange(*heights)) == "truth"
+    assert calls is None or outcome.calls <= calls
 
 
 class Heavy(Server):
@@ -164,7 +179,7 @@ def test_one_full_block_that_is_too_heavy_leaves_the_others(command: str) -> Non
     server.faults.unordered = True
     outcome = drive(server, 0, 12, command=command, page_size=100, tip=11)
     assert sorted(outcome.rows) == sorted(made.due(0, 12))
-    believed = [at for one in outcome.results if one.proof.grade is Grade.BELIEF for at in range(*one.heights.edges)]
+    believed = [at for one in outcome.results if one.grade is Grade.BELIEF for at in range(*one.heights.edges)]
     assert believed == [2]
 
 
@@ -190,31 +205,10 @@ def test_rows_that_are_left_out_at_the_start_are_found_out(kind: str, seed: int)
     assert attempt(seed, kind, rows=ROWS)[0] in ENDS
 
 
-@pytest.mark.parametrize(("start", "reverse"), [*product((0, 4), (False, True))])
-def test_rows_that_wide_ranges_leave_out_are_found_out_below_the_tip(start: int, *, reverse: bool) -> None:
-    """The last rows need a full block anyway: that request is of some blocks more, whose rows the order proved."""
-    made = counted(*[3] * 24)
-    outcome = driven(made, served("height-cap:2"), start, 24, 48, reverse=reverse)
-    assert verdict(outcome, made, HeightRange(start, 24)) == "truth"
-
-
-@pytest.mark.parametrize(
-    ("fault", "counts"),
-    [
-        ("height-cap:2", [3] * 60),
-        ("height-cap:20", [1] * 30 + [50] + [1] * 29),
-    ],
-)
-def test_the_height_with_the_most_rows_is_compared(fault: str, counts: list[int]) -> None:
-    """Of the first chunk; after a contradiction full blocks name the rows of the whole run."""
-    made = counted(*counts, 1, 1)
-    outcome = driven(made, served(fault), 0, 60, 90)
-    assert verdict(outcome, made, HeightRange(0, 60)) == "truth"
-
-
-SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.7}
+SHAPES = {"even": 1.10, "sparse": 1.25, "bursty": 1.25, "one height of 25,000 rows": 1.7, "without heights": 2.2}
 """Chains, and how many times the fewest calls a run may take. A full page with heights that show no row costs the
-summaries of up to 1,000 heights a call, because rows of a block that was stored again may come behind it."""
+summaries of up to 1,000 heights a call, because rows of a block that was stored again may come behind it. Rows without
+heights take as many calls for records."""
 
 
 @pytest.mark.parametrize(
@@ -229,27 +223,26 @@ def test_calls_of_an_honest_server_stay_near_the_fewest(shape: str, *, reverse: 
     """Of rows / page size, and two for each end; `tests/benchmarks/calls.py` counts those of longer chains."""
     rng = Random(7)  # noqa: S311  # a seed is to be repeated
     heights, density = (100_000, 1.0) if shape == "sparse" else (24_000, 5.0)
-    made = chain(rng, heights, density, bursts=shape == "bursty")
+    command = "ownership" if shape == "without heights" else "records"
+    made = chain(rng, heights, density, command=command, bursts=shape == "bursty")
     if shape.startswith("one"):
         height = heights // 3
         row = b'{"transition_id":"dense","output_index":%d,"height":%d}'
         made.rows[height] = [row % (n, height) for n in range(25_000)]
-    outcome = drive(Server(made, Faults(stable=True), rng), 0, heights, tip=made.tip, reverse=reverse)
+    server = Server(made, Faults(stable=True), rng)
+    outcome = drive(server, 0, heights, command=command, tip=made.tip, reverse=reverse)
     assert verdict(outcome, made, HeightRange(0, heights)) == "truth"
     assert outcome.calls <= len(outcome.rows) / 10_000 * SHAPES[shape] + 4
 
 
-@pytest.mark.parametrize(
-    ("reverse", "most"),
-    [pytest.param(False, 33, marks=pytest.mark.search), pytest.param(True, 33, marks=pytest.mark.search)],
-)
-def test_calls_of_rows_without_heights_stay_near_the_fewest(most: int, *, reverse: bool) -> None:
-    """Ownership rows of an even chain, 14 pages of 10,000, and as many of records."""
-    rng = Random(5)  # noqa: S311  # as above
-    made = chain(rng, 20_000, 7.0, command="ownership", bursts=False)
-    outcome = drive(Server(made, Faults(), rng), 0, 20_000, command="ownership", tip=made.tip, reverse=reverse)
-    assert verdict(outcome, made, HeightRange(0, 20_000)) == "truth"
-    assert outcome.calls <= most
+def test_the_density_is_the_median_by_heights() -> None:
+    """One dense height, or one sparse stretch, does not change it."""
+    chunker, start = Chunker(BY_COMMAND["records"], 10_000), 0
+    assert chunker.rows_per_height == 0
+    for heights, rows in ((10, 10), (500, 2500), (1, 25_000)):
+        chunker.learn(HeightRange(start, start + heights), rows, 10 * rows, complete=True)
+        start += heights
+    assert chunker.rows_per_height == 5
 
 
 @pytest.mark.parametrize("seed", some(range(200), *range(0, 200, 8)))

@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 from random import Random
 
 import pytest
@@ -72,15 +73,6 @@ def test_a_list_without_rows_is_looked_at_again() -> None:
     assert numbers(server) == [(0, 500), (0, 500), (0, 1), (1, 1), (2, 1), (4, 1), (8, 1), (16, 1)]
 
 
-@pytest.mark.parametrize("rows", [2, 30, 900])
-def test_a_page_size_that_is_ignored_is_an_error(rows: int) -> None:
-    """Nothing shows then where the list ends."""
-    server = PageServer(singles(1000), served(f"ignore-page-size:{rows}"), 0)
-    given, error = run(server, 40)
-    assert given == server.due[: len(given)]
-    assert "the service ignores the page size" in error or "does not show the last rows" in error
-
-
 def test_a_limit_takes_one_small_page() -> None:
     """What is requested beyond the limit only shows where its last block ends."""
     server = PageServer(singles(1000), PageFaults(), 0)
@@ -130,26 +122,19 @@ def test_a_block_larger_than_any_page_comes_from_its_full_block(count: int, call
     server = PageServer(one_block(count, calls), PageFaults(full="rows"), 0)
     made = plan(server)
     found = list(made.results())
-    assert [bytes(row) for result in found for row in result.rows] == server.due
-    assert (found[0].proof.grade, [note for note in made.notes if "heavy" in note]) == (Grade.BELIEF, [])
-
-
-@pytest.mark.parametrize("full", ["", "lacking", "other"])
-def test_a_full_block_with_other_rows_is_not_used(full: str) -> None:
-    """A block that no page can hold ends the run then."""
-    rows, error = run(PageServer(one_block(1100), PageFaults(full=full), 0))
-    assert (rows, "a block has 1100 rows" in error) == ([], True)
+    assert [bytes(row) for rows, _ in found for row in rows] == server.due
+    assert (found[0][1].grade, [note for note in made.notes if "heavy" in note]) == (Grade.BELIEF, [])
 
 
 def test_rows_rest_on_order_or_on_belief() -> None:
     """Page 0 proves its blocks but the last; the rest is believed, which `strict` refuses before it is given."""
     server = PageServer(singles(20), PageFaults(), 0)
     made = plan(server, 8)
-    found = [(len(result.rows), result.proof.grade) for result in made.results()]
+    found = [(len(rows), proof.grade) for rows, proof in made.results()]
     assert found == [(7, Grade.ORDER), (8, Grade.BELIEF), (4, Grade.BELIEF), (1, Grade.BELIEF)]
     assert made.believed == range(7, 20)
     strict = plan(server, 8, strict=True).results()
-    assert next(strict).proof.grade is Grade.ORDER
+    assert next(strict)[1].grade is Grade.ORDER
     with pytest.raises(IncompleteError, match="row 7: nothing proves"):
         next(strict)
     empty = plan(PageServer([], PageFaults(), 0))
@@ -166,15 +151,6 @@ def test_a_server_that_is_wrong_in_one_way_loses_nothing_in_silence(kind: str, s
     rows, error = run(server, rng.choice([7, 33, 61, 500]))
     assert rows == server.due[: len(rows)]
     assert error or rows == server.due
-
-
-def test_a_long_row_that_hides_itself_and_those_after_it_is_found_out() -> None:
-    """Single rows further on show that the list goes on, also where several rows never come."""
-    made = singles(60)
-    made[30:33] = [[transaction(n, 0, 10 * n, 1, 900)] for n in (31, 32, 33)]
-    server = PageServer(made, served("long-row-hides:800"), 0)
-    rows, error = run(server)
-    assert (rows, "row 30" in error) == (server.due[: len(rows)], True)
 
 
 def test_a_pool_without_connections_slows_the_run_down() -> None:
@@ -194,24 +170,15 @@ def test_a_heavy_block_comes_from_its_full_block(calls: int, once: bool) -> None
     faults = served("heavy-block:10", "distinct" * once, full="rows")
     server = PageServer([*singles(200), heavy, *after], faults, 0)
     made = plan(server)
-    assert [row for result in made.results() for row in map(bytes, result.rows)] == server.due
+    assert [row for rows, _ in made.results() for row in map(bytes, rows)] == server.due
     assert len(server.requests) < 80
-    assert sum("takes rows from full blocks" in note for note in made.notes) == 1
-
-
-def test_rows_that_come_twice_are_found_out() -> None:
-    """A transaction that calls the function once cannot come twice in one response."""
-    server = PageServer(singles(50), served("duplicate-rate:0.2"), 0)
-    rows, error = run(server)
-    assert rows == server.due[: len(rows)]
-    assert error
 
 
 def test_a_list_of_a_round_number_of_rows_is_noted() -> None:
     """It may be a limit of the service: that cannot be found out, so it is said."""
     server = PageServer(singles(1300), served("result-window:1000"), 0)
     made = plan(server)
-    assert sum(len(result.rows) for result in made.results()) == 1000
+    assert sum(len(rows) for rows, _ in made.results()) == 1000
     assert made.notes == ["the list ends after exactly 1000 rows: the service may show no more than that"]
 
 
@@ -222,15 +189,6 @@ class Slipping(PageServer):
         if len(self.blocks) == 200 and request.number * request.size > 40:
             self.blocks.insert(3, [transaction(9999, 0, 35, 1)])
         return super().page(request)
-
-
-@pytest.mark.parametrize("faults", [PageFaults(), served("heavy-rows:40")], ids=["pages in line", "overlapping pages"])
-def test_a_list_that_changes_is_found_out(faults: PageFaults) -> None:
-    """All rows after it move, and one comes twice."""
-    server = Slipping(singles(200), faults, 0)
-    rows, error = run(server, 61)
-    assert rows == [row for block in singles(200) for row in block][: len(rows)]
-    assert error
 
 
 class Elsewhere(PageServer):
@@ -247,21 +205,6 @@ class Elsewhere(PageServer):
         return [Raw(row) for row in self.due[self.number * request.size :][: self.count]]
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["the first page", "the page before"])
-def test_a_full_page_of_another_place_is_an_error(number: int) -> None:
-    """It holds as many rows as were asked for, but those before it and those after it do not meet."""
-    server = Elsewhere(number, 20)
-    rows, error = run(server, 20)
-    assert rows == server.due[: len(rows)]
-    assert "does not continue where the page before it ended" in error
-
-
-def test_a_short_page_of_another_place_is_requested_again() -> None:
-    """It may be a response that was cut: the next one continues."""
-    server = Elsewhere(0, 15)
-    assert run(server, 20) == (server.due, "")
-
-
 class Replacing(PageServer):
     """The last row becomes another one, of a later block."""
 
@@ -271,11 +214,45 @@ class Replacing(PageServer):
         return super().page(request)
 
 
-def test_a_last_row_that_is_replaced_is_found_out() -> None:
-    """Another row in its place does not show where the list ended."""
-    rows, error = run(Replacing(singles(100), PageFaults(), 0))
-    assert rows == []
-    assert "does not show the last row" in error
+IGNORED = "the service ignores the page size|does not show the last rows"
+CONTINUES = "does not continue where the page before it ended"
+WITH_LONG_ROWS = [[transaction(n, 0, 10 * n, 1, 900 if n in (31, 32, 33) else 0)] for n in range(1, 61)]
+
+
+@pytest.mark.parametrize(
+    ("server", "size", "words"),
+    [
+        (PageServer(singles(1000), served("ignore-page-size:2"), 0), 40, IGNORED),
+        (PageServer(singles(1000), served("ignore-page-size:30"), 0), 40, IGNORED),
+        (PageServer(singles(1000), served("ignore-page-size:900"), 0), 40, IGNORED),
+        (PageServer(one_block(1100), PageFaults(), 0), None, "a block has 1100 rows"),
+        (PageServer(one_block(1100), PageFaults(full="lacking"), 0), None, "a block has 1100 rows"),
+        (PageServer(one_block(1100), PageFaults(full="other"), 0), None, "a block has 1100 rows"),
+        # Single rows further on show that the list goes on, also if several rows never come.
+        (PageServer(WITH_LONG_ROWS, served("long-row-hides:800"), 0), None, "row 30"),
+        # A transaction that calls the function once cannot come twice in one response.
+        (PageServer(singles(50), served("duplicate-rate:0.2"), 0), None, "row "),
+        # All rows after the one that slips in move, and one comes twice; with overlapping pages, too.
+        (Slipping(singles(200), PageFaults(), 0), 61, "row "),
+        (Slipping(singles(200), served("heavy-rows:40"), 0), 61, "row "),
+        # It has as many rows as were requested, but those before it and those after it do not meet.
+        (Elsewhere(0, 20), 20, CONTINUES),
+        (Elsewhere(1, 20), 20, CONTINUES),
+        (Replacing(singles(100), PageFaults(), 0), None, "does not show the last row"),
+    ],
+)
+def test_what_is_found_out(server: PageServer, size: int | None, words: str) -> None:
+    """An error, after a prefix of the list as it was at first."""
+    due = server.due
+    rows, error = run(server, size)
+    assert rows == due[: len(rows)]
+    assert re.search(words, error), error
+
+
+def test_a_short_page_of_another_place_is_requested_again() -> None:
+    """It may be a response that was cut: the next one continues."""
+    server = Elsewhere(0, 15)
+    assert run(server, 20) == (server.due, "")
 
 
 def test_a_list_that_grows_with_each_call_is_read_to_an_end() -> None:
@@ -285,3 +262,51 @@ def test_a_list_that_grows_with_each_call_is_read_to_an_end() -> None:
     assert (rows, error) == (server.due[: len(rows)], "")
     assert len(rows) >= 5
     assert len(server.requests) < 100
+
+
+# The newest rows of a list that only pages show: exactly those, the newest first, or an error.
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 10**9), kind=st.sampled_from(list(KINDS)))
+def test_a_newest_run_ends_in_the_newest_rows_or_in_an_error(seed: int, kind: str) -> None:
+    """Every kind of server, long lists and short ones. Of a list that grows, the rows that were newest at some time."""
+    rng = Random(seed)  # noqa: S311  # a seed is to be repeated
+    made = blocks(rng, rng.choice([0, 1, 3, 20, 60]), rng.choice([3, 10, 60, 150]), repeats=rng.random() < 0.6)
+    server = PageServer(made, KINDS[kind](rng), seed)
+    before = len(server.due)
+    limit = rng.choice([1, 5, 30, 100])
+    rows, error = run(server, rng.choice([None, 1, 7, 61]), limit, newest=True)
+    if error:
+        assert rows == []
+        return
+    ends = range(before, len(server.due) + 1)
+    assert any(rows == server.due[max(0, end - limit) : end][::-1] for end in ends)
+
+
+@pytest.mark.parametrize("seed", some(range(20), *range(0, 20, 4)))
+@pytest.mark.parametrize("kind", ["honest", "stable order", "a transaction once"])
+def test_the_newest_rows_are_not_refused(kind: str, seed: int) -> None:
+    """Honest servers end in the truth, also where the last rows begin inside a block."""
+    rng = Random(seed)  # noqa: S311  # as above
+    server = PageServer(blocks(rng, 40, 150), KINDS[kind](rng), seed)
+    assert run(server, limit=20, newest=True) == (server.due[:-21:-1], "")
+
+
+@pytest.mark.search
+def test_the_end_of_a_long_list_is_found_in_few_calls() -> None:
+    """The calls grow with the number of digits; all but the last few are for one row."""
+    server = PageServer(singles(30_000), PageFaults(stable=True), 0)
+    assert run(server, limit=10, newest=True) == (server.due[:-11:-1], "")
+    assert sum(request.size == 1 for request in server.requests) <= 24
+    assert sum(request.size for request in server.requests if request.size > 1) < 300
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [("ignore-page-size:30", "the service ignores the page size"), ("repeat-pages", "the service ignores `page`")],
+)
+def test_a_service_that_ignores_a_parameter_is_named(fault: str, words: str) -> None:
+    """There a page of one row says nothing about a position, or the list has no end."""
+    rows, error = run(PageServer(singles(5000), served(fault), 0), limit=5, newest=True)
+    assert (rows, words in error) == ([], True), error

@@ -17,7 +17,6 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (
         ("deferring", False),
         ("pending", None),
-        ("insisted", False),
         ("ending", None),
         ("awaiting", False),
     ):

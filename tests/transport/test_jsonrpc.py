@@ -1,6 +1,5 @@
 """The envelope: what is sent, and what is accepted as an answer to it."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from msgspec import Raw
 from chainq.errors import BrokenBodyError, ExitCode, ResponseError
 from chainq.transport import jsonrpc
 from chainq.transport.failures import Failure
+from harness.calls import envelope, failure
 from harness.readings import readings
 
 PIECE = 128 * 2**10  # bytes
@@ -28,12 +28,8 @@ def decode_result(body: bytes, call_id: int) -> Raw:
 BOTH = pytest.mark.parametrize("decode", [decode_rows, decode_result], ids=["rows", "result"])
 
 
-def enveloped(result: str, id_: str = "7", version: str = '"2.0"') -> bytes:
-    return f'{{"jsonrpc":{version},"id":{id_},"result":{result}}}'.encode()
-
-
-def failure(code: str, message: str = "no") -> bytes:
-    return f'{{"jsonrpc":"2.0","id":7,"error":{{"code":{code},"message":{json.dumps(message)}}}}}'.encode()
+def enveloped(result: str) -> bytes:
+    return envelope(result, "7")
 
 
 # --- what is sent

@@ -13,9 +13,10 @@ from harness.wallet import PUBLISHED
 
 pytest.importorskip("aleo")
 
-from chainq.wallet.ownership import Findings
-from chainq.wallet.scan import AHEAD, BLOCK, OWN_BLOCKS, Scanner
+from chainq.wallet.records import Key
+from chainq.wallet.scan import AHEAD, BLOCK, OWN_BLOCKS, Scanned, Scanner
 
+PROBLEM = "owner_x is not a string of decimal digits"
 MINE = Raw(
     msgspec.json.encode(
         {
@@ -25,37 +26,31 @@ MINE = Raw(
         }
     )
 )
-BAD = Raw(b'{"nonce_x":"","nonce_y":"","owner_x":""}')
 PUBLIC = Raw(b'{"nonce_x":"","nonce_y":"","owner_x":"5"}')  # of nobody, and compared in no time
 
 
 def batches(sizes: list[int]) -> Iterator[Batch]:
     """Batches of so many rows: the first row is owned, the last one malformed."""
     for at, size in enumerate(sizes):
-        rows = [MINE, *[PUBLIC] * (size - 2), BAD][:size]
-        yield Batch(rows, HeightRange(at, at + 1))
+        bad = Raw(b'{"output_index":%d,"nonce_x":"","nonce_y":"","owner_x":""}' % at)
+        yield Batch([MINE, *[PUBLIC] * (size - 2), bad][:size], HeightRange(at, at + 1))
 
 
-def nothing() -> None:
-    """Check nothing after each block."""
-
-
-def due(sizes: list[int]) -> list[tuple[int, Findings]]:
-    problem = "owner_x is empty, expected decimal digits"
-    return [
-        (at, Findings([(0, 0)] if size else [], [(size - 1, problem)] if size > 1 else []))
-        for at, size in enumerate(sizes)
-    ]
+def scan(scanner: Scanner, some: Iterator[Batch], told: list[tuple[Key, str]]) -> Iterator[Scanned]:
+    return scanner.scan(some, check=lambda: None, report=lambda *said: told.append(said))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_findings_come_in_order(workers: int) -> None:
     """Of empty batches, of those that fill blocks, and of those that begin new ones; twice with the same processes."""
     sizes = [0, 1, BLOCK, 0, BLOCK + 1, 3 * BLOCK, 2, *[BLOCK] * OWN_BLOCKS, 5 * BLOCK + 7, 0]
+    bad = [(("", at), f"is malformed, so its owner is unknown: {PROBLEM}") for at, size in enumerate(sizes) if size > 1]
     with Scanner([PUBLISHED.text], workers) as scanner:
         for _ in range(2):
-            found = [(one.batch.heights, one.findings) for one in scanner.scan(batches(sizes), check=nothing)]
-            assert [(heights.start, findings) for heights, findings in found if heights] == due(sizes)
+            told: list[tuple[Key, str]] = []
+            found = scan(scanner, batches(sizes), told)
+            assert [one.hits for one in found] == [[(0, 0)][:size] for size in sizes]
+            assert told == bad
 
 
 def test_batches_are_taken_as_they_are_needed() -> None:
@@ -69,7 +64,7 @@ def test_batches_are_taken_as_they_are_needed() -> None:
             yield Batch([PUBLIC] * 2 * BLOCK, HeightRange(0, 1))
 
     with Scanner([PUBLISHED.text], 2) as scanner:
-        found = scanner.scan(endless(), check=nothing)
+        found = scan(scanner, endless(), [])
         for given in range(1, 50):
             next(found)
             assert taken - given <= AHEAD  # two workers, two blocks in a batch
@@ -83,7 +78,7 @@ def test_an_error_waits_for_its_turn() -> None:
         raise UnreachableError("gone")
 
     with Scanner([PUBLISHED.text], 2) as scanner:
-        found = scanner.scan(failing(), check=nothing)
+        found = scan(scanner, failing(), [])
         assert [len(next(found).batch.rows) for _ in range(2)] == [BLOCK, 3]
         with pytest.raises(UnreachableError):
             next(found)
@@ -93,4 +88,4 @@ def test_a_worker_that_cannot_start_is_an_error(monkeypatch: pytest.MonkeyPatch)
     """None of its rows is skipped."""
     monkeypatch.setattr("sys.executable", "/bin/false")
     with Scanner([PUBLISHED.text], 2) as scanner, pytest.raises(IncompleteError, match="worker process ended with"):
-        list(scanner.scan(batches([2 * OWN_BLOCKS * BLOCK]), check=nothing))
+        list(scan(scanner, batches([2 * OWN_BLOCKS * BLOCK]), []))
