@@ -60,14 +60,12 @@ class HttpTransport:
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
-        headers = self._headers.copy()
-        headers.setdefault("X-Request-ID", request.id)  # the user's own has precedence
         _DEADLINE.set(request.deadline)
         try:
-            sent = httpx.Request("POST", self._url, headers=headers, content=request.body)
+            sent = httpx.Request("POST", self._url, headers=self._headers, content=request.body)
             with contextlib.closing(self._transport.handle_request(sent)) as response:
                 body = _read(response, request.most)
-                return Response(response.status_code, body, dict(response.headers), response.http_version)
+                return Response(response.status_code, body, dict(response.headers))
         except ChainqError:
             raise
         except Exception as error:  # also of the packages for IDNA and SOCKS, which httpx passes on

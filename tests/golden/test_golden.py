@@ -44,7 +44,7 @@ VARYING = (
     (r" *\b\d+ ms\b *", " N ms "),
     (r'"(success|failure|age|seconds)":[0-9.e-]+', r'"\1":N'),
     (r"last error, \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "last error, DATE"),
-    (r'"(time|run|request_id)":"[^"]*"', r'"\1":"…"'),
+    (r'"(time|run)":"[^"]*"', r'"\1":"…"'),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in [0-9.]+ s", "DATE, in N s"),
     (r"\b[0-9.]+ [kM]B\b", "N kB"),
     (r" +\d+ s$", " N s"),
