@@ -69,11 +69,6 @@ class Query(NamedTuple):
         """Return whether heights are looked up, one by one."""
         return self.method.param(Role.HEIGHT) is not None
 
-    @property
-    def looked_up(self) -> str:
-        """Return what is looked up, in a word."""
-        return "IDs" if self.method.param(Role.ID) else "heights"
-
 
 class Batch(NamedTuple):
     """Rows in order, the heights that they make complete, and how that was proved; both None for a method without.

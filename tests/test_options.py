@@ -9,7 +9,7 @@ import typer
 from msgspec import Raw
 
 from chainq import Client
-from chainq.cli import commands, connect, log
+from chainq.cli import commands, connect
 from chainq.cli.options import ServiceFlags, option
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
@@ -33,13 +33,10 @@ OPTIONS = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 4, 2**20, {"X": "
 
 
 def test_options_reach_the_connection_unchanged() -> None:
-    """They are the same value in the command line, in the service and in the connection.
-
-    Who states retries is patient, and the run has an ID of its own.
-    """
+    """The value is the same in the command line, the service and the connection; who states retries is patient."""
     given = connect.service_options(FLAGS)
     with connect.open_service(given, Reporter()) as service:
-        assert given == service.options == OPTIONS._replace(patient=True, run=log.RUN)
+        assert given == service.options == OPTIONS._replace(patient=True)
         assert service.connection._options is service.options
     assert pickle.loads(pickle.dumps(given)) == given  # noqa: S301
 

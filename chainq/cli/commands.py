@@ -102,10 +102,7 @@ def _tool(name: str) -> "Command":
     """Return the command that the module of its name runs."""
 
     def call(given: Any) -> None:
-        run = _PLAIN.get(name)
-        if run is None:
-            small = name in ("rpc", "profiles")
-            run = getattr(import_module(f"chainq.cli.{'tools' if small else name}"), name if small else "run")
+        run = _PLAIN.get(name) or import_module(f"chainq.cli.tools.{name}").run
         run(given)
 
     options = TOOLS[name]

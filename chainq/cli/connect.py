@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from chainq.cli import log
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.errors import ChainqError, NotFoundError, UsageError
@@ -27,7 +26,7 @@ def service_options(given: "ServiceFlags") -> ServiceOptions:
     fields = {*ServiceOptions._fields} - {"until"}  # that of a command is a block time
     stated = {name: value for name in fields if (value := getattr(given, name, None)) is not None}
     patient = given.follow or given.retries is not None
-    options = ServiceOptions(**stated)._replace(headers=dict(given.header or ()), patient=patient, run=log.RUN)
+    options = ServiceOptions(**stated)._replace(headers=dict(given.header or ()), patient=patient)
     if not options.deadline:
         return options
     return options._replace(until=end_at(time.monotonic() + parse_age(options.deadline, "deadline"), options.deadline))

@@ -8,7 +8,7 @@ from itertools import pairwise
 from chainq.text.sanitize import mask_keys, printable
 
 RUN = os.urandom(4).hex()
-"""The id of this run: in each line of the JSON log, and at the start of each X-Request-ID."""
+"""The id of this run, in each line of the JSON log."""
 
 
 class Lines:

@@ -28,12 +28,13 @@ REQUIRED = Parameter.empty  # as a default
 RANGE_HELP = "One height, A:B (without B), A: (through the tip), :B, or latest."
 HASHES_HELP = "Recompute and compare block hashes."
 NO_TRUNC_HELP = "Do not abbreviate values."
+MAX_AGE = partial(parse_age, option="max-age")
 
 
 def _list_columns(context: Context, values: list[str] | None) -> list[str] | None:
     """Print the columns of the command and end, if one of them is `help`: before arguments are asked for."""
     if values and "help" in values and not context.resilient_parsing:
-        from chainq.cli.tools import list_columns
+        from chainq.cli.output import list_columns
 
         list_columns(str(context.info_name))
         raise Exit
@@ -78,11 +79,6 @@ def _number(least: float, most: float | None, text: Any) -> float:
         if least <= value <= most:
             return value
     raise BadParameter(f"{quoted(text)}, expected a number from {least:g} to {most:.16g}")
-
-
-def max_age(text: str) -> float:
-    """Return the seconds of `--max-age`. Raises UsageError."""
-    return parse_age(text, "max-age")
 
 
 def processes() -> Any:
@@ -237,7 +233,7 @@ class ResumeOptions(Group, of=lambda method: method.ranged, heading=RESUME):
 class AgeOptions(Group, of=lambda method: method.ranged or not method.params, heading=SERVICE):
     """How old the tip may be."""
 
-    max_age: float | None = option("AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.", parser=max_age)
+    max_age: float | None = option("AGE", "Exit with code 8 if the tip is older: 10m, 2h, 7d.", parser=MAX_AGE)
 
 
 class OutputOptions(Group, heading=OUTPUT):

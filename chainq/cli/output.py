@@ -1,13 +1,13 @@
 """Which format and columns are written where: from the options of a command to an `OutputSpec`."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from chainq.catalog.methods import Column, Schema, Shape, height_of
+from chainq.catalog.methods import BY_COMMAND, Column, Schema, Shape, height_of
 from chainq.cli.report import Reporter
 from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
@@ -16,7 +16,7 @@ from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, ca
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import mask_url, printable, quoted
-from chainq.text.width import stated_width, terminal_width
+from chainq.text.width import ENDLESS, GAP, LEAST, aligned, stated_width, terminal_width, wrap
 
 if TYPE_CHECKING:
     from chainq.cli.options import OutputOptions, ReportOptions
@@ -77,13 +77,11 @@ class OutputSettings(NamedTuple):
         return f"{self.file} was {'left unchanged' if self.file and self.file.exists() else 'not created'}"
 
 
-def settings(
-    schema: Schema, given: "OutputOptions", *, appended: bool = False, totals: Callable[[], Sequence[str]] = tuple
-) -> OutputSettings:
+def settings(schema: Schema, given: "OutputOptions", *, appended: bool = False) -> OutputSettings:
     """Return the output settings of a command with these rows.
 
-    `appended`: later runs add to the output, if that is no terminal; `totals`: as in `OutputSpec`. Raises UsageError,
-    also if the format cannot do that.
+    `appended`: later runs add to the output, if that is no terminal. Raises UsageError, also if the format cannot do
+    that.
     """
     requested = ",".join(given.columns or ())
     shown = columns(schema, requested, given.no_check) if given.columns else schema.columns
@@ -103,7 +101,6 @@ def settings(
         width=terminal_width(),
         color=use_color(terminal=terminal),
         abbreviate=not given.no_trunc and (file is None or terminal or bool(stated_width())),
-        totals=totals,
     )
     source = schema.program if any(column in schema.derived for column in shown) else ""
     return OutputSettings(name, make, can, file, requested, spec, source, schema.columns if given.typed else ())
@@ -207,3 +204,32 @@ def columns(schema: Schema, requested: str, no_check: bool) -> tuple[Column, ...
             raise UsageError(f"column {twice[0]} is given twice")
         chosen += some
     return tuple(chosen)
+
+
+def list_columns(command: str) -> None:
+    """Print the columns of a command with their types and notes, and what selects members of their arrays."""
+    from chainq.catalog.nested import members
+    from chainq.catalog.owned import BALANCE, COMMAND, owned_schema
+    from chainq.verify.findings import FINDINGS
+
+    owned = owned_schema(records=True, plaintext=True, spends=True)
+    method = {**BY_COMMAND, COMMAND: owned, "balance": BALANCE, "verify": FINDINGS}[command]
+    rows = []
+    for column in method.selectable:
+        note = f"{column.type}{': ' * bool(column.note)}{column.note}"
+        rows.append((f"{column.path}{' *' * bool(column.brief)}", note))
+        rows += [(path, "") for path in members(column.path)]
+    several = " of several rows" * (method.shape is not Shape.ROWS)  # a table of one row shows all
+    write_names(rows, f"\n* shown in a table{several} by default\n")
+
+
+def write_names(rows: Sequence[tuple[str, str]], note: str = "") -> None:
+    """Print names with their texts, then a note; names are never broken, so that they can be copied."""
+    room = terminal_width() if on_terminal(None) else ENDLESS
+    if room - GAP - max(len(name) for name, _ in rows) < LEAST:  # a line of its own for each name
+        lines = [
+            line for name, text in rows for line in (name, *(f"  {part}" for part in wrap(text, room - 2) if part))
+        ]
+    else:
+        lines = aligned(rows, room)
+    write("".join(f"{line}\n" for line in lines) + note)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
 LARGE = 2**20  # bytes of a response: a run that gets none as large is spared the 3 ms that loading ctypes takes
-_FIELDS = ("method", "call", "request_id", "attempt", "seconds", "rows", "wait")  # of a request in the JSON log
+_FIELDS = ("method", "call", "attempt", "seconds", "rows", "wait")  # of a request in the JSON log
 LONG_WAIT = 1.0  # seconds; a shorter wait for a retry is not reported
 
 

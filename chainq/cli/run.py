@@ -6,7 +6,7 @@ What fails is raised, with a note on how to get the rest if that is known; `main
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -47,21 +47,19 @@ class Picked(NamedTuple):
     """What a command has whose rows are picked from those of a method (`Query.pick`).
 
     `schema`: the rows as they are printed; `check`: called with the service before any request; `identity`: what a
-    checkpoint tells queries apart by, beside the options; `totals`: returns lines for the end of a table.
+    checkpoint tells queries apart by, beside the options.
     """
 
     schema: Schema
     check: Callable[[Service], None]
     identity: Mapping[str, object]
-    totals: Callable[[], Sequence[str]]
 
 
 def run(query: Query, given: "MethodOptions", reporter: Reporter, picked: Picked | None = None) -> None:
     """Run the command of one method, as its options say. Raises ChainqError, PipeClosed or Interrupted."""
     method, resume = query.method, resume_settings(query, given)
     appended = resume is not None and (resume.checkpoint or resume.output) is not None
-    schema, totals = (picked.schema, picked.totals) if picked else (method, tuple)
-    settings = output.settings(schema, given, appended=appended, totals=totals)
+    settings = output.settings(picked.schema if picked else method, given, appended=appended)
     query = query._replace(located=any(column.computed for column in settings.spec.columns))
     given.lake = given.lake if method.stored else None  # nor is the profile's read
     options = connect.service_options(given)
@@ -130,7 +128,7 @@ class _Run:
         query = self.query
         if query.lookups is not None:
             known = all(isinstance(one, int | str) and one != STDIN for one in query.lookups)
-            return len(query.lookups) if known else None, query.looked_up
+            return len(query.lookups) if known else None, "heights" if query.by_height else "IDs"
         if query.bounds is None:
             return query.limit, "rows"
         return len(self.reading.heights) if query.limit is None else None, "heights"

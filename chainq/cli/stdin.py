@@ -24,11 +24,6 @@ def check_open() -> None:
         raise UsageError("standard input is closed")
 
 
-def is_terminal() -> bool:
-    """Return whether standard input is a terminal."""
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
 def everything() -> str:
     """Return all of standard input. Raises UsageError."""
     check_open()

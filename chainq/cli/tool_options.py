@@ -181,7 +181,7 @@ class StatusCommand(options.ReportOptions, command="status"):
 
     target: str = argument("CHECKPOINT|DEST", "A checkpoint file, or the folder or URL of an export.")
     max_age: float | None = option(
-        "AGE", "Exit with code 8 if the last success is older, or the last run failed for good.", parser=options.max_age
+        "AGE", "Exit with code 8 if the last success is older, or the last run failed for good.", parser=options.MAX_AGE
     )
     quiet: bool = switch("Print errors only, for a job with --max-age.", names="--quiet -q")
 

@@ -48,8 +48,6 @@ _PER_TRANSACTION = 64  # transition numbers kept for each transaction
 _FIRST_RECORD, _FIRST_TRANSACTION = 130_855, 310_411
 
 
-Side = tuple[int, int]
-"""The height from which on a seed makes the values of blocks, and that seed."""
 _BLOCK, _TRANSACTION, _TRANSITION, _RECORD, _OTHER, _OWNER, _TIME = range(7)
 
 
@@ -80,27 +78,15 @@ class Chain:
         layout, by default that of the sample chain."""
         self.seed, self.tip, self.genesis = seed, tip, genesis
         self.planted, self.tags = planted.PLANTED, planted.TAGS
-        self._sides: list[Side] = [(-1, seed)]
         self._again: int | None = None
         self.layout = layout or sample_layout()
         self.records = self.layout.records
         self.transactions = self.layout.transactions
         self.open_calls = self.layout.open_calls
 
-    def forked(self, at: int, seed: int = 0xF0_4B) -> "Chain":
-        """Return the chain after a reorg: other hashes, transactions and records starting at height `at`, but the same
-        numbers of them, and no planted record. Another seed makes other blocks."""
-        other = copy(self)
-        other._sides = [*(side for side in self._sides if side[0] < at), (at, self.seed ^ seed)]
-        other.planted = {number: one for number, one in self.planted.items() if number < self.records.before(at)}
-        other.tags = {place: tag for place, tag in self.tags.items() if place[0] < at}
-        return other
-
-    def _key(self, height: int, purpose: int) -> int:
+    def _key(self, height: int, purpose: int) -> int:  # noqa: ARG002  # for those that have others from a height on
         """Return what makes the values of a kind of a block."""
-        if len(self._sides) == 1:  # a third of the time that rows take, without it
-            return key_of(self.seed, purpose)
-        return key_of(next(seed for start, seed in reversed(self._sides) if height >= start), purpose)
+        return key_of(self.seed, purpose)
 
     @cached_property
     def addresses(self) -> list[str]:
@@ -202,13 +188,8 @@ class Chain:
         word = ids.TRANSACTION.word(transaction_id)
         if word is None:
             return None
-        for _, seed in self._sides:
-            key = key_of(seed, _TRANSACTION)
-            number = ids.unmix(word, key)
-            found = self.transactions.locate(number) if number < 1 << 48 else None
-            if found and self._key(found[0], _TRANSACTION) == key:
-                return found
-        return None
+        number = ids.unmix(word, key_of(self.seed, _TRANSACTION))
+        return self.transactions.locate(number) if number < 1 << 48 else None
 
     def aborted_ids(self, height: int) -> list[str]:
         """Return the IDs of a block's aborted transactions (most blocks have none); no method has more of them."""

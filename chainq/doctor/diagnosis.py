@@ -121,7 +121,7 @@ class Examination:
             reached = f"reachable, {other}" if other else "not reachable"
             yield Check("connection", reached, str(error), error)
             return
-        yield Check("connection", f"reachable, {self._prober.http}".rstrip(", "), "requests get responses")
+        yield Check("connection", "reachable", "requests get responses")
         dialect = self._dialect()  # first, because a server that has one is this service
         height, timestamp = map(integer_of, Picker(["height", "timestamp"])(latest.result))
         yield self._tip_check(latest, height, timestamp)

@@ -71,7 +71,6 @@ class Prober(Closing):
         self._failures = 0  # in succession
         self.calls = 0
         self.answered = False  # whether any response came
-        self.http = ""
         self.rate_limited: dict[str, str] = {}
 
     def close(self) -> None:
@@ -109,7 +108,7 @@ class Prober(Closing):
         self._report(report)
 
     def _observe(self, response: Response) -> None:
-        self.http, self.answered = response.http_version, True
+        self.answered = True
         if response.status == 429:
             self.rate_limited[self._method] = response.headers.get("retry-after", "")
             # Ends the call: a diagnosis does not need to wait until it may call this method again.

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Raw
 
@@ -16,9 +16,6 @@ from chainq.heights import bounds
 from chainq.query import Batch
 from chainq.rows import fields
 from chainq.text.sanitize import printable
-
-if TYPE_CHECKING:
-    from chainq.lake.reader import Reader
 
 T = TypeVar("T")
 _NO_BLOCK = "the chain has no blocks yet"
@@ -41,28 +38,16 @@ class Blocks:
     Not thread-safe, except for `tip_height` and `tip_for`, which the threads of several ranges may call.
 
     `summary`: returns the summary of a block, perhaps from a data set. `asking`: called before a request for the tip or
-    a hash. `reader`: of the export that is the service, None for a network. `known`: the tip, None before it was
-    requested; another process may have done that for the same run.
+    a hash. `first`: the lowest height of an export, of a served one once `from_first` has learned it; 0 for a network.
+    `known`: the tip, None before it was requested; another process may have done that for the same run.
     """
 
-    def __init__(
-        self,
-        calls: Calls,
-        summary: Callable[[int], Raw],
-        asking: Callable[[], None],
-        reader: "Reader | None",
-    ) -> None:
-        self._calls, self._summary, self._asking, self._reader = calls, summary, asking, reader
-        self._first = 0  # of the export behind a URL, as far as `from_first` knows
+    def __init__(self, calls: Calls, summary: Callable[[int], Raw], asking: Callable[[], None], first: int = 0) -> None:
+        self._calls, self._summary, self._asking, self.first = calls, summary, asking, first
         self.known: Tip | None = None
         self._shown = -1  # the highest block that a lookup above that tip has shown
         self._lock = Lock()  # so that threads that need the tip request it once
         self._times: dict[int, int] = {}  # block times by height, for searches by time below one tip
-
-    @property
-    def first(self) -> int:
-        """The lowest height of an export, of a served one once `from_first` has learned it; 0 for a network."""
-        return self._first if self._reader is None else self._reader.first
 
     def from_first(self, read: Callable[[], T]) -> T:
         """Return what `read` returns; if an error of a served export tells a higher `first`, read again from there."""
@@ -71,7 +56,7 @@ class Blocks:
         except LackingError as error:
             if error.first <= self.first:
                 raise
-            self._first = error.first
+            self.first = error.first
         return read()
 
     def tip_height(self) -> int:

@@ -75,7 +75,7 @@ class ServiceDialect:
         refusals: list[ServiceError] = []
         for dialect in dialects:
             try:
-                found = send(dialect)
+                outcome = send(dialect)
             except ServiceError as error:  # not those of its kind: too heavy, or lacking at some heights
                 if type(error) is not ServiceError or error.code.startswith("HTTP"):
                     raise
@@ -83,7 +83,7 @@ class ServiceDialect:
             else:
                 if len(dialects) > 1:
                     self._hear(method, dialect)
-                return found
+                return outcome
         if is_misunderstood(refusals[0].code, refusals[0].message):
             refusals[0].hint = HINT
         raise refusals[0]

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Raw
@@ -15,9 +14,6 @@ from chainq.planning.exchange import NO_VERIFY, Grade
 from chainq.query import Batch, Query
 from chainq.rows.fields import Picker, integer_of, struct_of, text_of
 from chainq.text.sanitize import excerpt
-
-if TYPE_CHECKING:
-    from chainq.hashes.check import Wrong
 
 TIERS = {"blocks": "summary", "full-blocks": "full"}
 """The source of a recomputed block hash, by command: the summary alone, or the contents of the block as well."""
@@ -43,13 +39,13 @@ class Links:
         if self._last is not None:
             hashes, heights = [self._last[1], *hashes], [self._last[0], *heights]
         own, previous = zip(*hashes, strict=True) if hashes else ((), ())
-        named, found = (previous[:-1], own[1:]) if self._reverse else (previous[1:], own[:-1])
-        if named != found or "" in found:
-            at = next(i for i in range(len(found)) if not found[i] or named[i] != found[i])
+        named, there = (previous[:-1], own[1:]) if self._reverse else (previous[1:], own[:-1])
+        if named != there or "" in there:
+            at = next(i for i in range(len(there)) if not there[i] or named[i] != there[i])
             low, high = sorted(heights[at : at + 2])
             raise IncompleteError(
                 f"{self._name}: block {high} names {excerpt(named[at], 80) or 'nothing'} as its previous block,"
-                f" but block {low} is {excerpt(found[at], 80) or 'without a hash'}",
+                f" but block {low} is {excerpt(there[at], 80) or 'without a hash'}",
                 "the chain is broken there, or changed while it was read; " + NO_VERIFY,
             )
         if hashes:
@@ -82,7 +78,13 @@ def hashed(
                         start, end = batch.heights.edges
                         before = HeightRange(heights[at] + 1, end) if query.reverse else HeightRange(start, heights[at])
                         yield batch._replace(rows=rows[:at], heights=before)
-                    raise _error(query, heights[at], checked.wrong[0])
+                    wrong = checked.wrong[0]
+                    expected, found = (excerpt(text or "nothing") for text in (wrong.expected, wrong.found))
+                    raise WrongHashError(
+                        f"{query.method.name}: block {heights[at]} contradicts its own hashes ({wrong.check}): "
+                        f"expected {expected}, found {found}",
+                        "the server altered the block or made it up; compare with another server",
+                    )
                 proved = proved and checked.proved
             if links is not None:
                 links.check(rows, heights)
@@ -91,12 +93,3 @@ def hashed(
                 batch = batch._replace(proof=batch.proof._replace(grade=Grade.HASH))
                 trace(f"{query.method.name} {batch.heights}: {len(rows)} rows, proof: {batch.proof}")
             yield batch
-
-
-def _error(query: Query, height: int, wrong: "Wrong") -> WrongHashError:
-    expected, found = (excerpt(text or "nothing") for text in (wrong.expected, wrong.found))
-    return WrongHashError(
-        f"{query.method.name}: block {height} contradicts its own hashes ({wrong.check}): "
-        f"expected {expected}, found {found}",
-        "the server altered the block or made it up; compare with another server",
-    )

@@ -76,9 +76,9 @@ def fetch_lookups(
 
     jobs = (None if key is None else partial(found_by, key) for key in _single(keys, transactions))
     threads = calls.options.concurrency
-    for key, found in in_order(threads, jobs, threads + 2):
-        if found is not None:
-            yield Batch(found, HeightRange(key, key + 1) if isinstance(key, int) else None)
+    for key, rows in in_order(threads, jobs, threads + 2):
+        if rows is not None:
+            yield Batch(rows, HeightRange(key, key + 1) if isinstance(key, int) else None)
             continue
         missing.append(str(key))
         if isinstance(key, int):
@@ -121,22 +121,22 @@ def fetch_block(block: MethodCall, height: int) -> list[Raw] | None:
 
     Raises ResponseError or IncompleteError for another block, and what `Connection.call` raises.
     """
-    found = block({Role.HEIGHT: height}, decode_rows, f"height {height}")
-    if len(found) > 1:
-        raise ResponseError(f"{block.name} height {height}: response has {len(found)} blocks, expected one")
-    sent = integer_of(value_at(found[0], "height")) if found else None
+    rows = block({Role.HEIGHT: height}, decode_rows, f"height {height}")
+    if len(rows) > 1:
+        raise ResponseError(f"{block.name} height {height}: response has {len(rows)} blocks, expected one")
+    sent = integer_of(value_at(rows[0], "height")) if rows else None
     if sent not in (None, height):
         raise IncompleteError(f"{block.name} height {height}: response has block {sent}")
-    return found or None
+    return rows or None
 
 
 def _fetch_transaction(transaction: MethodCall, name: str) -> list[Raw] | None:
     """Return a transaction as one row, None if there is none of that ID. Raises as `fetch_block` does."""
-    found = transaction({Role.ID: name}, row_of(transaction.method), name)
-    sent = text_of(value_at(found[0], "transaction.id")) if found else ""
+    rows = transaction({Role.ID: name}, row_of(transaction.method), name)
+    sent = text_of(value_at(rows[0], "transaction.id")) if rows else ""
     if sent and sent.lower() != name.lower():  # BIP 173: either case, but not mixed
         raise IncompleteError(f"{transaction.name} {name}: response has transaction {excerpt(sent, 80)}")
-    return found or None
+    return rows or None
 
 
 def row_of(method: Method) -> Decode[list[Raw]]:
@@ -182,7 +182,7 @@ class _Ahead(Generic[T]):
             except _FAILED:
                 self._width = 1  # the block alone may not be too large
                 continue
-            self._found |= {at: found for at, found in map(self._read, rows) if at is not None and at in part}
+            self._found |= {at: said for at, said in map(self._read, rows) if at is not None and at in part}
             break
         while len(self._found) > self._most:
             self._found.pop(next(iter(self._found)))
@@ -246,8 +246,8 @@ class BlockTransactions:
     def _check(self, height: int, names: set[str], due: set[str]) -> None:
         """Raise IncompleteError unless these are the transactions of the full block."""
         if due and names.isdisjoint(due):
-            found = "the rows are of another block" if names else "there are no rows, but the block has transactions"
-            raise self._mismatch(height, found)
+            said = "the rows are of another block" if names else "there are no rows, but the block has transactions"
+            raise self._mismatch(height, said)
         if missing := len(due - names):
             raise IncompleteError(
                 f"{self._list.name} height {height}: {missing} of its {counted(len(due), 'transaction')}"
@@ -257,5 +257,5 @@ class BlockTransactions:
         if names - due:
             raise self._mismatch(height, "a row is not in the block, by its full block")
 
-    def _mismatch(self, height: int, found: str) -> IncompleteError:
-        return IncompleteError(f"{self._list.name} height {height}: {found}", _HINT)
+    def _mismatch(self, height: int, said: str) -> IncompleteError:
+        return IncompleteError(f"{self._list.name} height {height}: {said}", _HINT)

@@ -93,10 +93,10 @@ class _ReadAhead:
             self._sent.discard(page)
             if page in wanted:
                 self._kept[page] = outcome
-        found = self._kept.pop(first)
-        while isinstance(found, DIVISIBLE) and self._sent:  # smaller pages beside these would fail for their sake
+        outcome = self._kept.pop(first)
+        while isinstance(outcome, DIVISIBLE) and self._sent:  # smaller pages beside these would fail for their sake
             self._sent.discard(self.pool.wait()[0])
-        if isinstance(found, BaseException):
-            raise found
-        rows: list[Raw] = found
+        if isinstance(outcome, BaseException):
+            raise outcome
+        rows: list[Raw] = outcome
         return rows

@@ -84,7 +84,7 @@ class Service(Closing):
         self.connection = Connection(options, report, transport=self.transport)
         self.dialect = ServiceDialect(dialect, self.connection, self.url)
         self.calls = Calls(self.connection, self.dialect, options, warn, trace, set())
-        self.blocks = Blocks(self.calls, self._summary, self._ask_lake, self.export)
+        self.blocks = Blocks(self.calls, self._summary, self._ask_lake, self.export.first if self.export else 0)
         self.believed: dict[str, HeightSet] = {}
         self.believed_lists: dict[str, str] = {}
         self.unhashed: Counter[str] = Counter()

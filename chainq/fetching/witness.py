@@ -70,8 +70,8 @@ class Witness:
 
     def row_ids(self, heights: HeightRange) -> dict[int, int]:
         """Return the row ids of the blocks at some heights, as far as their summaries show them. Raises ChainqError."""
-        found = (map(integer_of, _pick_row_id(row)) for row in self._blocks(_SUMMARIES, heights))
-        return {height: row_id for height, row_id in found if height is not None and row_id is not None}
+        pairs = (map(integer_of, _pick_row_id(row)) for row in self._blocks(_SUMMARIES, heights))
+        return {height: row_id for height, row_id in pairs if height is not None and row_id is not None}
 
     def _blocks(self, method: Method, heights: HeightRange) -> list[Raw]:
         arguments = {Role.START: heights.start, Role.END: heights.end}

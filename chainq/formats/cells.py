@@ -16,8 +16,9 @@ from typing import NamedTuple
 from msgspec import Raw
 
 from chainq.catalog.methods import Column, Kind
+from chainq.rows.block import Transition
 from chainq.rows.fields import Key, array_of, count_of, text_of
-from chainq.rows.transaction import CREDITS, Call, program_of
+from chainq.rows.transaction import CREDITS, program_of
 from chainq.text.humanize import counted, in_credits, utc
 from chainq.text.sanitize import printable
 from chainq.text.style import DIM, RED, YELLOW, paint
@@ -150,7 +151,7 @@ _BY_KIND: dict[Kind, Callable[[str], Cell]] = {
 """What makes a cell of a text, if the kind of its column alone decides."""
 
 
-def fee_text(fee: Call | None) -> str:
+def fee_text(fee: Transition | None) -> str:
     """Return the amount of the call that pays a fee: in credits, if it is known to be in them."""
     if fee is None or not fee.amounts:
         return ""

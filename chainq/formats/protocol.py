@@ -62,7 +62,7 @@ class OutputSpec(NamedTuple):
     with one. `flatten`: jsonl has a key for each column, `b.c`, instead of nested objects. `terminal`: the output
     goes to a terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI
     styles may be used. `abbreviate`: long values may be abbreviated. `counted`: a table ends with the number of its
-    rows, and with the lines that `totals` returns. `warn`: writes a line to stderr, unless `--quiet` was given.
+    rows. `warn`: writes a line to stderr, unless `--quiet` was given.
     `heights`: returns the height range (start, end excluded) that the rows written so far complete; None if they
     are not all rows of a range. `read`: returns the height range that was read for them, also if a filter dropped
     some; None if rows were not selected by a range, or a limit may have ended it.
@@ -81,7 +81,6 @@ class OutputSpec(NamedTuple):
     color: bool = False
     abbreviate: bool = True
     counted: bool = True
-    totals: Callable[[], Sequence[str]] = tuple
     warn: Callable[[str], None] = lambda _: None
     heights: Callable[[], tuple[int, int] | None] = lambda: None
     read: Callable[[], tuple[int, int] | None] = lambda: None

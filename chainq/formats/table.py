@@ -95,7 +95,7 @@ class Table:
             self._rows += len(some)
 
     def close(self) -> None:
-        """Write the number of rows, which columns are not shown, and the totals."""
+        """Write the number of rows, and which columns are not shown."""
         spec = self._spec
         if spec.single and self._rows:
             return
@@ -106,8 +106,7 @@ class Table:
             words = ", ".join(hidden) + (f"{' and ' if hidden else ''}{counted(more, 'more column')}" if more else "")
             notes.append(f"not shown: {words}; --columns selects columns, --columns help lists them")
         width = spec.width or NARROWEST
-        lines = [paint(line, DIM, spec.color) for note in notes for line in wrap(note, width)]
-        self._out.write(encoded([*lines, *(line for one in spec.totals() for line in wrap(one, width))]))
+        self._out.write(encoded(paint(line, DIM, spec.color) for note in notes for line in wrap(note, width)))
 
     def _in_columns(self, rows: Sequence[Raw]) -> list[str]:
         """Return each row as a line, after a header if widths changed; none if they do not fit, and must be upright."""

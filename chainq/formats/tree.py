@@ -14,8 +14,9 @@ from chainq.catalog.methods import Column, Kind
 from chainq.formats import cells
 from chainq.formats.cells import BLANK, NULL, Cell, Node, plain
 from chainq.formats.protocol import OutputSpec
+from chainq.rows.block import read_transaction
 from chainq.rows.fields import Picker, array_of, count_of, object_of, text_of, tree_of, unknown
-from chainq.rows.transaction import fee_of, program_of
+from chainq.rows.transaction import program_of
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, DIM
 from chainq.text.width import ENDLESS, NARROWEST, width_of
@@ -62,11 +63,10 @@ def _columns(row: Raw, spec: OutputSpec, trees: "Trees", whole: bool) -> tuple[l
     """Return the fields of the catalogue, and trees of their values. `whole`: the row is a transaction."""
     values = zip(spec.columns, Picker([column.path for column in spec.columns])(row), strict=True)
     if whole:
-        outer = object_of(row)
-        fee = cells.fee_text(fee_of(object_of(outer["transaction"]).get("fee")))
+        fee = cells.fee_text(next((call for call in read_transaction(row).transitions if call.fee), None))
         known = [(at, one) for at, one in values if at.path in _FIELDS and one is not None]
         fields = [(_FIELDS[at.path], _field(one, at, spec)) for at, one in known]
-        return [*fields, *([("fee", plain(fee))] if fee else [])], trees.parts(outer)
+        return [*fields, *([("fee", plain(fee))] if fee else [])], trees.parts(object_of(row))
     fields, nodes = [], []
     for column, value in values:
         fields.append((column.path, _field(value, column, spec)))

@@ -33,8 +33,7 @@ from chainq.rows.sorting import Page
 class Outcome(NamedTuple):
     """What a chunk came to: the proofs of its first heights, one next to the other; none if all are above the tip.
 
-    `beyond`: of the heights behind its last one, to be compared. `given`: the rows to print for each proof, and their
-    heights.
+    `beyond`: of the heights behind its last one, to be compared. `given`: the proofs with the rows to print.
     """
 
     proofs: list[Proved]
@@ -311,4 +310,4 @@ class Prover:
         proofs = [proof.cut(*shown.heights.edges) for proof in proofs if proof.heights.overlaps(shown.heights)]
         if shown.heights != heights:
             self._beyond = None
-        return proofs, [shown.cut(*proof.heights.edges) for proof in proofs]
+        return proofs, [shown.cut(*proof.heights.edges)._replace(grade=proof.grade) for proof in proofs]

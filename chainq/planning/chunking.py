@@ -93,10 +93,7 @@ class Chunker:
 
     def _aim(self) -> float:
         """Return how many rows the next response should hold."""
-        rows = sum(seen[1] for seen in self._seen)
-        size = sum(seen[2] for seen in self._seen)
-        aim = min(self._ceiling, self._page_rows)
-        return min(aim, max(1.0, tuning.AIM_BYTES * rows / max(1, size))) if rows else aim
+        return min(self._ceiling, max(1.0, tuning.AIM_BYTES / self.row_bytes)) if self.row_bytes else self._ceiling
 
     def learn(self, heights: HeightRange, rows: int, size: int, *, complete: bool) -> None:
         """Record that a response covered `heights` with `rows` rows, `size` bytes. `complete`: it was not truncated."""

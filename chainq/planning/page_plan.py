@@ -72,8 +72,7 @@ class _Block:
         self.times += times
         self._distinct.update(map(bytes, rows))
         if len(self.rows) > tuning.MOST_TRANSITIONS * len(self._distinct):
-            repeated = f"row {self.position}: {len(self.rows)} rows repeat {len(self._distinct)}"
-            raise ProofError(repeated, "the service seems to ignore `page`")
+            raise ProofError(f"row {self.position}: {len(self.rows)} rows repeat {len(self._distinct)}")
 
 
 class PagePlan:
@@ -184,10 +183,7 @@ class PagePlan:
     def _believe(self, positions: range) -> None:
         """Record that rows rest on belief. Raises ProofError if that is not enough."""
         if self._strict:
-            raise ProofError(
-                f"row {positions.start}: nothing proves that from there on these are all rows",
-                "leave out --strict to get them",
-            )
+            raise ProofError(f"row {positions.start}: nothing proves that from there on these are all rows")
         self.believed = range(self.believed.start if self.believed else positions.start, positions.stop)
 
     # Blocks
@@ -207,10 +203,7 @@ class PagePlan:
         for row, count in Counter(map(bytes, rows)).items():
             most = times_called(row, *self._calls) or row.count(b'"function":' + encode(self._calls[1]))
             if count > 1 and 0 < most < count:  # 0: its text does not tell how often it calls the function
-                raise ProofError(
-                    f"a transaction that calls the function {most} times at most appears {count} times in one response",
-                    "the service repeats rows",
-                )
+                raise ProofError(f"a transaction with {most} calls of the function is in one response {count} times")
         return in_place(rows, self._query.method.order or "")
 
     def _framed(self, block: _Block) -> list[Raw]:
@@ -335,10 +328,8 @@ class PagePlan:
             self._narrow()
             return None
         if len(rows) > request.size:
-            raise ProofError(
-                f"page {request.number} of {request.size} rows has {len(rows)}",
-                "the service ignores the page size, so that nothing shows where its list ends",
-            )
+            counts = f"page {request.number} of {request.size} rows has {len(rows)}"
+            raise ProofError(f"{counts}: the service ignores the page size, so nothing shows where its list ends")
         return rows
 
     def _worked(self, position: int) -> None:
@@ -408,7 +399,4 @@ class PagePlan:
                 size = 1
             elif known <= len(rows) and all(map(eq, times_of(rows)[known - 1 :: -1], times[::-1])):
                 return len(rows) > known
-        raise ProofError(
-            f"row {end - 1}: page {number} of {size} rows does not show the last rows that are known up to there",
-            "the service counts pages in its own way, has no further pages, or ends its list early",
-        )
+        raise ProofError(f"row {end - 1}: page {number} of {size} rows does not show the last rows up to there again")

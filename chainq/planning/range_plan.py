@@ -77,21 +77,18 @@ class RangePlan:
 
     def results(self) -> Iterator[tuple[Proved, int]]:
         """Yield the rows in the order of the output, and from how many responses. Raises an error in its turn."""
-        try:
-            while True:
-                self._close_gap()
-                self._send()
-                if not self._line:
-                    return
-                front = self._line[0]
-                if front.error is not None:
-                    raise front.error
-                if front.outcome is None:
-                    self._receive(*self._workers.wait())
-                elif self._agrees(front, front.outcome):
-                    yield from self._print(front.outcome)
-        finally:
-            self.run.stopped = True
+        while True:
+            self._close_gap()
+            self._send()
+            if not self._line:
+                return
+            front = self._line[0]
+            if front.error is not None:
+                raise front.error
+            if front.outcome is None:
+                self._receive(*self._workers.wait())
+            elif self._agrees(front, front.outcome):
+                yield from self._print(front.outcome)
 
     # The line
 
@@ -192,21 +189,17 @@ class RangePlan:
     def _print(self, outcome: Outcome) -> Iterator[tuple[Proved, int]]:
         self._line.pop(0)
         responses = outcome.responses
-        pairs = [*zip(outcome.proofs, outcome.given, strict=True)]
-        for proof, given in reversed(pairs) if self._reverse else pairs:
-            rows, row_heights = given.rows, given.row_heights
+        for proof in reversed(outcome.given) if self._reverse else outcome.given:
             if proof.grade is Grade.BELIEF and self._strict:
                 said = "nothing proves that these are all rows: no row beyond, and no other method tells"
-                hint = behind(proof.heights.start, self.run.top or 0) or "leave out --strict to get them"
-                raise ProofError(f"{proof.heights}: {said}", hint)
-            if self._reverse:
-                rows, row_heights = turned(rows, row_heights)
+                raise ProofError(f"{proof.heights}: {said}", behind(proof.heights.start, self.run.top or 0))
+            shown = turned(proof.rows, proof.row_heights) if self._reverse else (proof.rows, proof.row_heights)
             self._edge = proof.heights.start if self._reverse else proof.heights.end
             with self.run.lock:
                 self.run.conservation.print(proof.heights)
             if self._query.limit is None:  # the service works while the rows are drawn
                 self._send()
-            yield Proved(proof.heights, rows, row_heights, proof.grade), max(1, responses)
+            yield Proved(proof.heights, *shown, proof.grade), max(1, responses)
             responses = 0
         if outcome.proofs:
             self._last = outcome.proofs[0] if self._reverse else outcome.beyond or outcome.proofs[-1]

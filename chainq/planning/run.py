@@ -198,13 +198,13 @@ class Run:
         """
         at, end = heights.edges
         while self._ranked and (at := next((one for one in range(at, end) if one not in self._row_ids), end)) < end:
-            found: dict[int, int] = {}
+            row_ids: dict[int, int] = {}
             for last in dict.fromkeys((at + tuning.ROW_IDS, min(end, at + tuning.ROW_IDS))):  # many may be too many
                 with suppress(*UNAVAILABLE, *DIVISIBLE):
-                    found = found or self.ask(DueRequest(HeightRange(at, last), row_ids=True))
-            self._row_ids |= found
+                    row_ids = row_ids or self.ask(DueRequest(HeightRange(at, last), row_ids=True))
+            self._row_ids |= row_ids
             self._ranked = bool(self._row_ids)
-            at = max(at, *found) + 1 if found else at + tuning.ROW_IDS  # a response may end early
+            at = max(at, *row_ids) + 1 if row_ids else at + tuning.ROW_IDS  # a response may end early
         lowest, late = inf, list[int]()
         for height in reversed(range(*heights.edges)):
             row_id = self._row_ids.get(height, lowest)

@@ -32,10 +32,10 @@ class Journal:
     `output`: the path of the output file, empty for standard output. `open_writer` returns a writer for the sink; its
     second argument says whether the output has its beginning already. `warn` takes one line for the user.
 
-    `content`: what the checkpoint records. `reached`: the position up to which whole heights are written, which may be
-    further than the last one of `content.positions`. `believed`: heights whose rows rest on belief. `rewound`: heights
-    that this run has gone back over. Raises UsageError for a file with rows that the checkpoint does not record,
-    IncompleteError for one that has fewer.
+    `content`: what the checkpoint records; `kept`: whether in a file. `reached`: the position up to which whole heights
+    are written, which may be further than the last one of `content.positions`. `believed`: heights whose rows rest on
+    belief. `rewound`: heights that this run has gone back over. Raises UsageError for a file with rows that the
+    checkpoint does not record, IncompleteError for one that has fewer.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Journal:
     ) -> None:
         self.sink, self.checkpoint, self._output = sink, checkpoint, output
         self._open_writer, self.warn = open_writer, warn
-        self.content = checkpoint.content
+        self.content, self.kept = checkpoint.content, checkpoint.path is not None
         self.believed = HeightSet(HeightRange(*edges) for edges in self.content.believed)
         self.rewound = HeightRange(0, 0)
         self.reached = self.position if self.content.positions else Position(0)
@@ -66,11 +66,6 @@ class Journal:
     def due(self) -> bool:
         """Return whether it is time to record a position: few are enough if rows after the last one can be removed."""
         return not self.sink.appends or time.monotonic() - self._recorded_at >= self._record_after
-
-    @property
-    def kept(self) -> bool:
-        """Return whether a checkpoint file records the positions."""
-        return self.checkpoint.path is not None
 
     @property
     def _elsewhere(self) -> bool:

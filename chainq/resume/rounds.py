@@ -50,14 +50,14 @@ class ResumeSettings(NamedTuple):
     header: bool = False
 
 
-def difference(position: Position, found: str) -> str:
+def difference(position: Position, own_hash: str) -> str:
     """Return how the block below `position` differs from the recorded one; empty if it does not.
 
-    `found`: its hash now, empty for a block without one. A position without a hash matches anything.
+    `own_hash`: its hash now, empty for a block without one. A position without a hash matches anything.
     """
-    if not position.hash or found == position.hash:
+    if not position.hash or own_hash == position.hash:
         return ""
-    now = f"is {excerpt(found, 80)}" if found else "has no hash now"
+    now = f"is {excerpt(own_hash, 80)}" if own_hash else "has no hash now"
     return f"reorg: block {position.next - 1} {now}, and was {excerpt(position.hash, 80)}"
 
 
@@ -186,15 +186,15 @@ class Rounds:
         Raises IncompleteError if none of tuning.REORG_LOOKS responses has it: one of several servers may be behind.
         """
         looks = ((hash_of or self.service.blocks.block_hash)(height - 1) for _ in range(tuning.REORG_LOOKS))
-        found = next((one for one in looks if one is not None), None)
-        if found is None:
+        own_hash = next((one for one in looks if one is not None), None)
+        if own_hash is None:
             missing = f"the service is behind, or its chain was reset: it shows no block {height - 1}"
             raise IncompleteError(missing, "run again later; if it was reset, use a new checkpoint and a new file")
-        return found
+        return own_hash
 
-    def _check_known(self, found: str) -> None:
+    def _check_known(self, own_hash: str) -> None:
         """Raise ReorgError if the block below `known` is another one now."""
-        if reorg := difference(self.known, found):
+        if reorg := difference(self.known, own_hash):
             raise self._reorg(reorg)
 
     def _is_same(self, position: Position) -> bool:

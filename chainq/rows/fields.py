@@ -181,10 +181,8 @@ def array_of(value: bytes | Raw | None) -> list[Raw]:
 
 def count_of(value: bytes | Raw) -> int | None:
     """Return the number of items of an array or of members of an object; None for any other value."""
-    opening = bytes(value)[:1]
-    if opening == b"[":
-        return len(items(bytes(value)))
-    return len(members(bytes(value))) if opening == b"{" else None
+    nested = bytes(value)[:1] in (b"[", b"{")
+    return len(array_of(value) or object_of(value)) if nested else None
 
 
 def text_of(value: bytes | Raw | None) -> str:

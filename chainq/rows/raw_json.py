@@ -60,7 +60,7 @@ def _parts(sent: bytes | memoryview, opening: str) -> Iterator[tuple[str, Raw]]:
     text = compact(bytes(sent)).decode()
     _SCANNER.decode(text)
     if text[0] != opening:
-        raise ValueError(f"expected a JSON value that opens with {opening}")
+        raise ValueError(f"expected a JSON {'object' if opening == '{' else 'array'}")
     at, key = 1, ""
     while at < len(text) - 1:
         if opening == "{":

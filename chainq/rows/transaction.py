@@ -9,14 +9,13 @@ from msgspec import Raw
 
 from chainq.errors import IncompleteError
 from chainq.rows.block import Transition, read_transaction
-from chainq.rows.fields import Picker, integer_of, object_of, text_of, value_at
+from chainq.rows.fields import Picker, integer_of, text_of, value_at
 
 CREDITS = "credits.aleo"  # the program whose amounts are microcredits
 _NAME = 100  # characters; a name that the chain accepts has 31 at most, with .aleo
 NAMES_PROGRAM = rf"(?m)^program ([^;\s]{{1,{_NAME}}});"
 """The line of a source text that names its program."""
 _PROGRAM = re.compile(NAMES_PROGRAM)
-Call = Transition
 Time = int | None
 """When a row was finalized, in seconds since 1970; None for a row without that time."""
 _pick_time = Picker(["finalizedAt"])
@@ -34,13 +33,7 @@ def program_id(value: Raw | None) -> Raw | None:
     return Raw(msgspec.json.encode(name)) if name else value
 
 
-def fee_of(fee: Raw | None) -> Call | None:
-    """Return the call that pays a fee, None for no fee."""
-    transition = object_of(value_at(fee, "transition"))
-    return Transition("", transition, fee=True) if transition else None
-
-
-def calls_of(row: Raw) -> list[Call]:
+def calls_of(row: Raw) -> list[Transition]:
     """Return the calls of a full transaction: of its execution, of what was rejected, and last that of the fee.
 
     The last one of an execution is the call that was signed; those before are the calls that it made.

@@ -76,8 +76,6 @@ class _Parser:
 
     def parse(self) -> Test:
         """Return the test that the expression means. Raises UsageError, with the place of the mistake."""
-        if self._tokens[0].kind == "end":
-            raise _wrong("it is empty")
         if sum(token.key in ("not", "(") for token in self._tokens) > DEEPEST:
             raise _wrong(f"more than {DEEPEST} `not` and `(`")
         test = self._any()

@@ -16,9 +16,9 @@ from chainq.formats.cells import Cell, Node, encoded, fee_text, id_cell, number_
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
 from chainq.heights.range import HeightRange
-from chainq.rows.block import read_block
+from chainq.rows.block import Transition, read_block
 from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
-from chainq.rows.transaction import Call, calls_of, deployed_by, program_of
+from chainq.rows.transaction import calls_of, deployed_by, program_of
 from chainq.show import parts as shown_parts
 from chainq.show.parts import NEWEST, Parts
 from chainq.text.humanize import counted, in_credits
@@ -125,7 +125,7 @@ class Screen:
         nodes = [self._transaction(object_of(row), calls_of(row), deployed_by(row)) for row in found]
         return self._tree(Node(word, plain(rest), nodes, BOLD))
 
-    def _transaction(self, outer: Mapping[str, Raw], calls: Iterable[Call], deploys: str) -> Node:
+    def _transaction(self, outer: Mapping[str, Raw], calls: Iterable[Transition], deploys: str) -> Node:
         inner = object_of(outer.get("transaction"))
         status, time = status_cell(text_of(outer.get("status"))), integer_of(outer.get("finalizedAt"))
         children = [Node("", id_cell(text_of(inner.get("id")), CYAN))]
@@ -167,7 +167,7 @@ def _made(row: Raw) -> list[tuple[str, Cell]]:
     ]
 
 
-def _called(call: Call) -> tuple[str, str]:
+def _called(call: Transition) -> tuple[str, str]:
     """Return the function that a transition calls, and the fee that it pays, empty for none."""
     name = f"{printable(call.program) or '?'}/{printable(call.function) or '?'}"
     return name, f"fee {fee_text(call)}".rstrip() if call.fee else ""

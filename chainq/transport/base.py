@@ -16,25 +16,20 @@ class Request(NamedTuple):
     """One HTTP POST.
 
     `deadline`: the point of `time.monotonic` at which the exchange has taken too long. `most`: bytes that the body of
-    the response may have, decompressed. `id`: for the header X-Request-ID.
+    the response may have, decompressed.
     """
 
     body: bytes
     deadline: float
     most: int
-    id: str = ""
 
 
 class Response(NamedTuple):
-    """One complete HTTP response: `headers` by lower-case names, `body` as it was before compression.
-
-    `http_version` is such as `HTTP/1.1`, empty if there was no HTTP.
-    """
+    """One complete HTTP response: `headers` by lower-case names, `body` as it was before compression."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = {}  # never changed
-    http_version: str = ""
 
 
 class Transport(Protocol):
@@ -75,8 +70,8 @@ class ServiceOptions(NamedTuple):
     every request; they may hold secrets. `cert`: a client certificate, as FILE or FILE:KEY. `patient`: try to reach
     a server as often as `retries` say, also one that has not responded yet. `strict`: rows whose completeness rests
     on belief are an error. `until`: the time, by time.monotonic, at which the run is to end; None for no limit;
-    `deadline`: the time that the run may take, as the user wrote it. `run`: its id, with which that of each request
-    begins. `lake`: the data set to read what it proves from; empty for the profile's, None for none at all.
+    `deadline`: the time that the run may take, as the user wrote it. `lake`: the data set to read what it proves
+    from; empty for the profile's, None for none at all.
     """
 
     url: str = ""
@@ -93,7 +88,6 @@ class ServiceOptions(NamedTuple):
     strict: bool = False
     until: float | None = None
     deadline: str = ""
-    run: str = ""
     lake: str | None = None
 
     def __repr__(self) -> str:
@@ -106,8 +100,7 @@ class Report(NamedTuple):
 
     `size`: bytes of the response. `seconds`: from the request to the rows. `rate_limited`: the service wants fewer
     calls of the method. `hung`: the server sent no whole response in time, and the run goes on. `call`: the number of
-    the request; `request_id`: its X-Request-ID. `purpose`: why it is sent, if nobody asked for it, or for all of its
-    heights.
+    the request. `purpose`: why it is sent, if nobody asked for it, or for all of its heights.
     """
 
     method: str
@@ -121,7 +114,6 @@ class Report(NamedTuple):
     rate_limited: bool = False
     hung: bool = False
     call: int = 0
-    request_id: str = ""
     purpose: str = ""
 
     @property

@@ -4,7 +4,6 @@ This module combines the others in this folder. It does not deal with ranges, ou
 """
 
 import itertools
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -46,8 +45,6 @@ class Connection(Closing):
         self.limiter = RateLimiter(options.rate)
         self._stop = threading.Event()
         self._slots = threading.Semaphore(options.concurrency)
-        # Workers of an export share the id of the run, and each counts its own requests.
-        self._run = f"{options.run or os.urandom(4).hex()}-{os.getpid():x}"
         self._known = False  # whether the server is a service: it has sent JSON-RPC
 
     def close(self) -> None:
@@ -111,10 +108,10 @@ class Connection(Closing):
     def _attempt(self, report: Report, params: Any, decode: Decode[T], attempts: Attempts) -> T:
         """Make one attempt of a call, and report it. Raises Failure, with the URL in the message of its error."""
         number, began = next(self._ids), time.monotonic()
-        report = report._replace(call=number, request_id=f"{self._run}-{number}")
+        report = report._replace(call=number)
         response = Response(0, b"")
         try:
-            response = self._exchange(encode(report.method, params, number), report.request_id, attempts)
+            response = self._exchange(encode(report.method, params, number), attempts)
             report = report._replace(size=len(response.body))
             result = decode(memoryview(compact(response.body)), number)
             self._known = True
@@ -135,10 +132,10 @@ class Connection(Closing):
         finally:
             self._report(report._replace(seconds=time.monotonic() - began, attempt=attempts.made))
 
-    def _exchange(self, body: bytes, request_id: str, attempts: Attempts) -> Response:
+    def _exchange(self, body: bytes, attempts: Attempts) -> Response:
         """Return a response that is, or may be, JSON-RPC. Raises Failure, and what `observe` raises."""
         most = self._options.max_memory // self._options.concurrency
-        request = Request(body, attempts.begin(), most, request_id)
+        request = Request(body, attempts.begin(), most)
         try:
             response = self.opened().call(request)
         except ExchangeError as error:

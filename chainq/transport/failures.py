@@ -22,12 +22,13 @@ INCOMPLETE, NO_TABLE = -32001, -32002
 """Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
 `Incomplete`. Other servers may use the codes for something else."""
 _OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
-_PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] | \(_ssl\.c:\d+\)")
+_PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] |_ssl\.c:\d+: | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
 
 _NONE = "error (0|-32603|)"  # with which servers send errors that have no code
 # A database that restarts, lost its connection, or has too many: SQLSTATEs, and errors of Node.js.
-_STATES = "08...|40001|40P01|53300|57P0[123]|E[A-Z_]+"
+_STATES = "08...|40001|40P01|53300|57P0[123]"
+_NODE = "ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN"
 _DATABASE = "connection terminated|econnrefused|econnreset|the database system is|too many (clients|connections)"
 _UNKNOWN_HOST = "not known|name resolution|no address|nodename"
 _NO_TLS = "SSL.*(WRONG_VERSION_NUMBER|record layer failure|PACKET_LENGTH_TOO_LONG)"
@@ -67,7 +68,7 @@ TOO_HEAVY = Meaning(errors.TooHeavyError)
 """A call that can ask for less is not made again. Another query is as light as it can be, and may be less so later."""
 REFUSED = Meaning(errors.ServiceError, again=False)
 ODD = Meaning(errors.ResponseError, again=False)
-_CLOSED = Meaning(errors.GatewayError, True, _LOG, "the connection was closed without a response", waits=CONNECT_WAITS)
+_CLOSED = GATEWAY._replace(hint=_LOG, waits=CONNECT_WAITS, said="the connection was closed without a response")
 
 MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     # HTTP statuses of a service or of a proxy, and errors of JSON-RPC
@@ -79,7 +80,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("HTTP (502|503|52.|530)", "", GATEWAY),  # 52., 530: of CDNs that do not reach the service, for a moment
     ("HTTP 504", "", SLOW),
     (_NONE, "timeout acquiring a connection", SLOW),  # after half a minute; for heavy queries, or too many
-    (f"error ({_STATES})", "", DOWN),
+    (f"error ({_STATES}|{_NODE})", "", DOWN),
     (_NONE, _DATABASE, DOWN),
     ("error 57014", "", TOO_HEAVY),  # query_canceled
     (_NONE, "timeout", TOO_HEAVY),
@@ -98,7 +99,7 @@ MEANINGS: tuple[tuple[str, str, Meaning], ...] = (
     ("Connect.*", "", Meaning(waits=CONNECT_WAITS, hint=_RUNNING)),
     ("ReadError|WriteError|CloseError", "", DOWN._replace(hint=_LOG)),
     (".*Timeout", "", HUNG),
-    (".*", "illegal .* line", ODD._replace(said="the response is not HTTP: {}", hint=_LOG)),
+    (".*", "illegal (status|request) line", ODD._replace(said="the response is not HTTP: {}", hint=_LOG)),
     (".*", "without sending a response", _CLOSED),
     (".*", "", BROKEN._replace(said="response ended early or is damaged: {}", hint=_CUT)),
 )
@@ -237,7 +238,7 @@ def retry_after(response: Response) -> float:
     A date is compared with the response's own Date, so that the clock of this machine does not matter.
     """
     value = response.headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdecimal():
+    if value.isdecimal():
         return float(value)
     with contextlib.suppress(ValueError, TypeError, OverflowError):  # it is no date
         from email.utils import parsedate_to_datetime as parsed

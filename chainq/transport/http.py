@@ -60,14 +60,12 @@ class HttpTransport:
 
     def call(self, request: Request) -> Response:
         """Return the response, whatever its status. Raises ExchangeError, ResponseError, or TooHeavyError."""
-        headers = self._headers.copy()
-        headers.setdefault("X-Request-ID", request.id)  # the user's own has precedence
         _DEADLINE.set(request.deadline)
         try:
-            sent = httpx.Request("POST", self._url, headers=headers, content=request.body)
+            sent = httpx.Request("POST", self._url, headers=self._headers, content=request.body)
             with contextlib.closing(self._transport.handle_request(sent)) as response:
                 body = _read(response, request.most)
-                return Response(response.status_code, body, dict(response.headers), response.http_version)
+                return Response(response.status_code, body, dict(response.headers))
         except ChainqError:
             raise
         except Exception as error:  # also of the packages for IDNA and SOCKS, which httpx passes on
@@ -167,7 +165,7 @@ def named_proxy(url: str) -> httpx.Proxy | None:
     proxy = proxy if "://" in proxy else f"http://{proxy}"
     keep_secret(proxy, {})
     try:
-        return httpx.Proxy(proxy, ssl_context=tls_context(None) if proxy.startswith("https://") else None)
+        return httpx.Proxy(proxy)
     except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
         named_by = "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY"
         raise UsageError(f"{named_by} is not a valid proxy URL", "expected one such as http://127.0.0.1:3128") from None
@@ -190,7 +188,7 @@ def _in_range(host: str, name: str) -> bool:
         return False
 
 
-def tls_context(cert: str | None, *, used: bool = True) -> ssl.SSLContext:
+def tls_context(cert: str | None, *, used: bool) -> ssl.SSLContext:
     """Return the context for a server. `used`: whether its URL is https. `cert`: the client certificate, as FILE or
     FILE:KEY. Raises UsageError if it cannot be used, or the certificates that the environment names.
 

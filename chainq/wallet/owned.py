@@ -64,7 +64,7 @@ class Wallet(Closing):
     """View keys and their rows. A context manager, which ends its processes.
 
     `workers`: concurrent processes. `warn` is called with each record that has a fault, up to `NAMED`. `progress`:
-    shows rows as they are compared. `entries`: the decrypted records, for the wanted rows. `owners`: the numbers of the
+    shows rows as they are compared. `owners`: the numbers of the
     keys that own a row. `read`: from the lowest to the highest height of the rows, None before any.
     """
 
@@ -78,7 +78,7 @@ class Wallet(Closing):
     ) -> None:
         self._keys, self.wanted, self._warn, self._progress = list(keys), wanted, warn, progress
         self._scanner = Scanner([key.text for key in keys], workers, progress)
-        self.entries: dict[Key, Entry] = {}
+        self._entries: dict[Key, Entry] = {}  # if spends are needed
         self.owners: set[int] = set()
         self.read: HeightRange | None = None
         self._examiner: Examiner | None = None
@@ -136,14 +136,12 @@ class Wallet(Closing):
         for batch in reversed(found) if reverse else found:
             rows = []
             for row in batch.rows:
-                entry = self.entries.get(key_of(row))
+                entry = self._entries.get(key_of(row))
                 spent = entry is not None and entry.spent is not None
                 if self.wanted.spent if spent else self.wanted.unspent:
                     height, spender = (entry.spent, entry.spender) if entry and spent else (None, None)
                     more = _values((SPENT_HEIGHT, height), (SPENT_TRANSACTION, spender))
                     rows.append(_object({**raw_json.members(bytes(row)), **more}))
-                else:
-                    self.entries.pop(key_of(row), None)
             yield batch._replace(rows=rows[::-1] if reverse else rows)
 
     def check(self) -> None:
@@ -167,7 +165,8 @@ class Wallet(Closing):
         for part, inside in self._parts(heights, owned, records):
             for seen in walk(service, keeper.examiner, part, batch.rows, inside):
                 found |= {place_of(one.output): one for one in seen.records}
-                self.entries |= keeper.enter(seen.block, seen.records)
+                if self.wanted.spends:
+                    self._entries |= keeper.enter(seen.block, seen.records)
                 if not seen.listed:
                     self._lacking.append(seen.block.height)
         rows = []

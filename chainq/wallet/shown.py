@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -11,8 +10,7 @@ from msgspec import Raw
 
 from chainq.catalog.owned import AMOUNT, PLAINTEXT, PLAINTEXT_JSON, TOKEN
 from chainq.rows.transaction import CREDITS
-from chainq.text.humanize import counted, in_credits
-from chainq.wallet.book import Book, Entry
+from chainq.text.humanize import in_credits
 
 Members = dict[str, Any]
 _LITERAL = re.compile(r"""[^\s{}\[\],:]+""")
@@ -72,15 +70,3 @@ def shown_plaintext(text: str | None, program: str, style: Style) -> dict[str, R
     added: dict[str, Any] = {PLAINTEXT.path: plaintext, PLAINTEXT_JSON.path: members}
     added |= {AMOUNT.path: number, TOKEN.path: amount.token or None}
     return {name: Raw(msgspec.json.encode(value)) for name, value in added.items()}
-
-
-def totals(entries: Sequence[Entry], *, spends: bool) -> list[str]:
-    """Return a line per program and token: the number of records and their sum; of those that are unspent, too."""
-    lines = []
-    for one in Book(0, entries=[msgspec.structs.replace(entry, owner=0) for entry in entries]).totals():
-        total, left = (Amount(one.program, one.token, amount) for amount in (one.sum, one.unspent))
-        line = f"{one.program}{f' {one.token}' if one.token else ''}: {counted(one.records, 'record')}, {total}"
-        if spends:
-            line += f"; unspent: {counted(one.unspent_records, 'record')}{f', {left}' if one.unspent_records else ''}"
-        lines.append(line)
-    return lines

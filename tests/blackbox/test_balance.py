@@ -33,22 +33,9 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
     file = chainq.home / "keys"
     file.write_text(wallet.key_text)
     file.chmod(0o600)
-    dialect = (
-        "--dialect",
-        "aleo" if service._methods is not None and "aleoTransaction" in service._methods else "chain",
-    )
-    words = (
-        "balance",
-        str(file),
-        "--start",
-        str(FIRST),
-        "--json",
-        "--checkpoint",
-        str(chainq.home / "kept"),
-        *dialect,
-        "-w",
-        "1",
-    )
+    dialect = "aleo" if service._methods is not None and "aleoTransaction" in service._methods else "chain"
+    common = ("--dialect", dialect, "-w", "1")
+    words = ("balance", str(file), "--start", str(FIRST), "--json", "--checkpoint", str(chainq.home / "kept"), *common)
     for _ in range(records):
         wallet.receive(wallet.dice.randrange(1, 50) * 1_000_000)
     with serving(service) as url:
@@ -66,7 +53,7 @@ def lived(chainq: Program, service: Bank, wallet: Wallet, steps: int, records: i
         service.change(service.chain)
         assert checked(chainq(*words, url=url), wallet) == service.tip
         since = max(FIRST, service.tip - 400)  # of a long life the last part
-        ran = chainq("owned", f"{since}:", "--unspent", "--view-key-file", str(file), *dialect, "-w", "1", url=url)
+        ran = chainq("owned", f"{since}:", "--unspent", "--view-key-file", str(file), *common, url=url)
     assert ran.code == 0, ran.err
     assert len(ran.rows) == sum(held.height >= since for held in wallet.left())
 

@@ -30,17 +30,7 @@ def test_what_an_export_has_is_not_requested(chainq: Program) -> None:
     file.write_text(wallet.key_text)
     file.chmod(0o600)
     balance = ("balance", str(file), "--start", str(FIRST), "--json", "-w", "1")
-    owned = (
-        "owned",
-        f"{FIRST}:",
-        "--unspent",
-        "--view-key-file",
-        str(file),
-        "-w",
-        "1",
-        "--columns",
-        "owner,transition_id",
-    )
+    owned = ("owned", f"{FIRST}:", "--unspent", str(file), "-w", "1", "--columns", "owner,transition_id")
     with serving(service) as url:
         words = ("chain", "ownership", f"{FIRST}:{END}", "--partition", "20", "--to", "lake", "-q")
         assert chainq("export", *words, url=url).code == 0

@@ -120,20 +120,6 @@ def test_rounds_of_a_run_warn_once_and_the_checkpoint_records_it(chainq: Program
         assert job("--strict").code == 0  # nothing new
 
 
-def test_an_old_checkpoint_is_read(chainq: Program) -> None:
-    """One that does not say what rests on belief."""
-    service = Blockless(Chain(tip=100))
-    with serving(service) as url:
-        job = Job(chainq, url, "records")
-        assert job().code == 0
-        content = json.loads(job.kept.read_bytes())
-        del content["believed"]
-        job.kept.write_text(json.dumps(content))
-        service.tip = 120
-        assert job().code == 0
-    assert job.out.read_bytes().splitlines() == Truth(120).rows("records", 0, 121)
-
-
 def test_partitions_of_an_export(chainq: Program, url: str, tmp_path: Path) -> None:
     """One warning for all of them; with `--strict` such a partition is not written. Receipts count the grades."""
     folder = tmp_path / "data"

@@ -238,13 +238,6 @@ def test_7_an_output_file_that_is_replaced(chainq: Program, serve: Serve) -> Non
     assert (ran.code, "was deleted or replaced" in ran.err) == (7, True)
 
 
-def test_2_a_checkpoint_that_is_no_file(chainq: Program, nowhere: str) -> None:
-    """Nothing waits for a FIFO, and a name can be too long."""
-    os.mkfifo(chainq.home / "fifo")
-    said(chainq("blocks", "--checkpoint", "fifo", url=nowhere), 2, "not a regular file")
-    said(chainq("blocks", "--checkpoint", "a" * 5000, url=nowhere), 7, "File name too long")
-
-
 def test_7_a_file_system_without_locks(chainq: Program) -> None:
     """The checkpoint needs one with locks; the output does not. The message says so."""
     code = "import fcntl\ndef flock(*_): raise OSError(37, 'No locks available')\nfcntl.flock = flock\n"

@@ -70,23 +70,3 @@ def test_a_dialect_that_is_no_longer_right_is_detected_anew(words: tuple[str, ..
     assert (ran.code, ran.out, ran.err) == (0, due.out, "")
     if words[0] != "records":  # which is the same in all dialects
         assert json.loads(cache.read_text()) == {new: "chain"}
-
-
-def test_a_dry_run_detects_nothing(chainq: Program) -> None:
-    """It shows the published names until the dialect is known; then those of the server."""
-    service = Moving(50_000, dialect="aleo")
-    with serving(service) as url:
-        words = ("transactions", "640", "--dry-run", *where(url))
-        ran = chainq(*words)
-        assert [json.loads(row)["method"] for row in ran.rows] == ["transactions"]
-        assert ran.code == 0
-        assert ran.err == ""
-        ran = chainq("records", "--start", "0", "--end", "5", "--dry-run", *where(url))
-        assert (ran.code, ran.err, len(ran.rows)) == (0, "", 1)
-        ran = chainq("blocks", "--checkpoint", "c", "--dry-run", *where(url))
-        assert (ran.code, ran.err) == (0, "")
-        assert service.calls == []
-        assert chainq("blocks", "--last", "1", *where(url)).code == 0
-        ran = chainq(*words)
-    assert [json.loads(row)["params"] for row in ran.rows] == [{"block": 640}, {"blockId": "row id of block 640"}]
-    assert ran.err == ""

@@ -93,21 +93,6 @@ def test_a_signal_leaves_a_whole_prefix(
     rest_is_whole(run, ran, first, chainq, server(), truth)
 
 
-def test_130_a_signal_in_csv_keeps_rows_whole(chainq: Program, server: Servers) -> None:
-    """A CSV that was stopped ends with a whole record too."""
-    process = chainq.start("blocks", "--start", "0", "--end", "2000", "--csv", url=server())
-    first = begun(process) + begun(process)  # the header, and a row
-    process.send_signal(signal.SIGINT)
-    ran = finish(process)
-    assert ran.code == -signal.SIGINT
-    lines = (first + ran.out).decode().split("\r\n")
-    assert lines[-1] == ""
-    assert {line.count(",") for line in lines[:-1]} == {19}
-    said = re.search(r"resume with --start (\d+)", ran.err)
-    assert said
-    assert int(said[1]) == len(lines) - 2
-
-
 def test_143_a_file_is_left_as_it_was(chainq: Program, server: Servers) -> None:
     """Stopped while it writes a file, a run leaves the old one and nothing beside it."""
     folder = chainq.home / "out"

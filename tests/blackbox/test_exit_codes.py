@@ -27,15 +27,6 @@ def test_4_a_host_that_does_not_exist(chainq: Program, nowhere: str) -> None:
     assert "Connection refused; check the proxy" in one_line(through, 4)
 
 
-@pytest.mark.parametrize("command", ["records", "blocks", "full-blocks", "transitions"])
-def test_a_tip_of_null_is_an_empty_chain(command: str, chainq: Program) -> None:
-    """One warning says so, if there is no block 0 either; no other method is called to detect the dialect."""
-    with canned(lambda request: result("[]" if request["method"] == "block" else "null")(request)) as (url, seen):
-        ran = chainq(command, url=url)
-    assert ran == (0, b"", "chainq: warning: no blocks in that range: the chain has no blocks yet\n")
-    assert [call["method"] for call in seen] == ["latest/block", "block"]
-
-
 @pytest.mark.parametrize(
     ("block", "said"),
     [

@@ -9,6 +9,7 @@ from chainq.demo.chain import Chain
 from harness.chain_tables import TABLES, table_rows
 from harness.damages import changed_rows, rewrite
 from harness.exports import Exports
+from harness.fork import Fork
 from harness.jobs import FIRST
 from harness.kills import CHAIN, KILLS, kill_and_resume
 from harness.lake import Lake
@@ -124,7 +125,7 @@ def test_the_last_partition_grows_and_a_reorg_replaces(chainq: Program, lake: La
         for table in TABLES:
             assert [one["end"] for one in lake.receipts(table)] == [2400, 2420, 2440, 2450]
         untouched = lake.file("inputs", 2380).stat().st_mtime_ns
-        service.swap(trunk.forked(2410))
+        service.swap(Fork(2410, trunk.tip))
         ran = export(chainq, url, "chain", "2380:")
         assert ran.code == 0, ran.err
         assert "reorg: 24 partitions to replace" in ran.err
@@ -147,7 +148,7 @@ def test_verify_with_the_service(chainq: Program, server: Servers, exports: Expo
     ran = chainq("verify", lake, "--full", url=server())
     assert ran.code == 0, ran.err
     assert " with the service\n" in ran.err
-    with serving(Moving(2449, Chain(tip=2449).forked(2440))) as url:
+    with serving(Moving(2449, Fork(2440, 2449))) as url:
         ran = chainq("verify", lake, "--full", "--jsonl", url=url)
     assert ran.code == 6
     assert {one["command"] for one in map(json.loads, ran.rows)} == {"full-blocks"}, "all of another block differs"

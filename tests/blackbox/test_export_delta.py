@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.chain import Chain
+from harness.fork import Fork
 from harness.lake import Lake, due
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Moving, fork_truth, serving
@@ -88,7 +89,7 @@ def test_a_reorg_takes_partitions_out_before_they_are_replaced(chainq: Program, 
     words = ("records", "blocks", "2300:", "--partition", "100")
     with serving(service) as url:
         assert export(chainq, url, *words).code == 0
-        service.swap(trunk.forked(2450))
+        service.swap(Fork(2450, trunk.tip))
         seen: set[str] = set()
 
         def fail(method: str) -> None:

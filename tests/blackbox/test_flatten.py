@@ -35,11 +35,3 @@ def test_flat_rows_have_all_that_was_sent(words: tuple[str, ...], chainq: Progra
         due = unfolded(sent, "", {"authority.subdag.subdag", "authority.signature"})
         assert {key: value for key, value in due.items() if value is not None}.items() <= row.items()
         assert {key for key, value in row.items() if key not in due} <= {key for key in header if row[key] is None}
-
-
-def test_other_formats(chainq: Program) -> None:
-    """What is flat without it is the same with it."""
-    for form in ("--csv", "--format=tsv"):
-        assert chainq("full-blocks", "5", "--flatten", form, url="demo:") == chainq(
-            "full-blocks", "5", form, url="demo:"
-        )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from chainq.demo.chain import Chain
+from harness.fork import Fork
 from harness.jobs import Following, Job, capped, lines, said, starting
 from harness.program import LONGEST, Program, Servers, finish
 from harness.services import FULL_BLOCKS, Moving, Serve
@@ -107,7 +107,7 @@ def test_9_a_chain_that_changes_under_it(chainq: Program, serve: Serve) -> None:
         run.up_to(tip)
     while json.loads(job.kept.read_bytes())["positions"][-1]["next"] < 13:
         time.sleep(0.002)
-    service.swap(Chain().forked(11))
+    service.swap(Fork(11))
     ran = finish(run.process)
     said(ran, 9, "block 12", service.chain.block_hash(12), "--rewind 2 goes back far enough, to height 11\n")
     assert ran.out == b""
@@ -126,7 +126,7 @@ def test_9_a_reorg_without_a_checkpoint(at: int, limit: int | None, follow: Foll
     run = follow(service, "blocks", 498, *words)
     for tip in range(500, 506):
         run.up_to(tip)
-    service.swap(Chain().forked(at))
+    service.swap(Fork(at))
     service.tip = 506
     ran = finish(run.process)
     assert ran.out == b""
@@ -138,14 +138,6 @@ def test_9_a_reorg_without_a_checkpoint(at: int, limit: int | None, follow: Foll
     for height in range(back, 507):
         assert service.chain.block_hash(height).encode() in again.process.stdout.readline()
     again.stopped("--start 507 --follow")
-
-
-def test_lag_stays_behind(follow: Follow) -> None:
-    """--follow --lag N gives a row only when N blocks stand above it."""
-    run = follow(Moving(9), "blocks", 0, "--lag", "4")
-    for tip in range(9, 14):
-        run.up_to(tip, lag=4)
-    run.stopped("--start 10")
 
 
 def test_a_file_is_appended_to(chainq: Program, truth: Truth, serve: Serve) -> None:

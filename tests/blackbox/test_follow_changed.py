@@ -3,8 +3,7 @@
 import json
 import shutil
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from harness.jobs import FIRST, Job, lines, said
 from harness.program import Program, finish
 from harness.search import some
-from harness.services import Moving, Serve, serving
+from harness.services import Moving, Serve
 from harness.truth import Truth
 
 HELD = (FIRST, FIRST + 11)  # heights that are written before the file is changed
@@ -20,11 +19,11 @@ GROWN = 5  # blocks after that
 
 
 class Following(Job):
-    """A run that follows the tip, up to date with its service."""
+    """A run that follows the tip, has written HELD, and is up to date with its service."""
 
-    def __init__(self, program: Program, url: str, service: Moving) -> None:
-        super().__init__(program, url, "blocks", "--start", str(FIRST))
-        self.service = service
+    def __init__(self, program: Program, serve: Serve) -> None:
+        self.service = Moving(FIRST + 10)
+        super().__init__(program, serve(self.service), "blocks", "--start", str(FIRST))
         self.process = self.follow(HELD[1])
 
     def grow(self) -> None:
@@ -37,14 +36,6 @@ class Following(Job):
         told = self.wait(self.process, HELD[1] + GROWN)
         self.process.send_signal(signal.SIGTERM)
         return told + finish(self.process).err
-
-
-@contextmanager
-def following(chainq: Program) -> Iterator[Following]:
-    """A run that has written HELD."""
-    service = Moving(FIRST + 10)
-    with serving(service) as url:
-        yield Following(chainq, url, service)
 
 
 def edit(out: Path) -> None:
@@ -65,52 +56,40 @@ def append(out: Path) -> None:
 
 
 @pytest.mark.parametrize("change", some([edit, cut, append], edit, append))
-def test_6_a_file_that_was_changed(change: Callable[[Path], None], chainq: Program, truth: Truth) -> None:
+def test_6_a_file_that_was_changed(change: Callable[[Path], None], chainq: Program, truth: Truth, serve: Serve) -> None:
     """The next poll ends with exit 6 and leaves the file as it is; so does the next run if rows are gone. What was
     appended is taken for the rest of a run that was killed."""
-    with following(chainq) as job:
-        change(job.out)
-        left = job.out.read_bytes()
-        job.grow()
-        ran = finish(job.process)
-        assert ran.code == 6, ran.err
-        assert f"another program changed {job.out} during the run" in ran.err
-        assert "resumes at" not in ran.err
+    job = Following(chainq, serve)
+    change(job.out)
+    left = job.out.read_bytes()
+    job.grow()
+    ran = finish(job.process)
+    assert ran.code == 6, ran.err
+    assert f"another program changed {job.out} during the run" in ran.err
+    assert "resumes at" not in ran.err
+    assert (job.out.read_bytes(), job.next) == (left, HELD[1])
+    plain = job()
+    if change is not append:
+        said(plain, 6, "are recorded, and it has")
         assert (job.out.read_bytes(), job.next) == (left, HELD[1])
-        plain = job()
-        if change is not append:
-            said(plain, 6, "are recorded, and it has")
-            assert (job.out.read_bytes(), job.next) == (left, HELD[1])
-            return
-        said(plain, 0)
+        return
+    said(plain, 0)
     assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[0], HELD[1] + GROWN))
 
 
 @pytest.mark.parametrize(("place", "create"), [("other", True), ("old/out", False)])
-def test_a_file_that_was_moved(place: str, create: bool, chainq: Program, truth: Truth) -> None:
+def test_a_file_that_was_moved(place: str, create: bool, chainq: Program, truth: Truth, serve: Serve) -> None:
     """A warning names the height from which the new file has the rows; each row is in one of them."""
-    with following(chainq) as job:
-        other = job.folder / place
-        other.parent.mkdir(exist_ok=True)
-        job.out.rename(other)
-        if create:
-            job.out.touch()
-        assert job.told().count(f"{job.out} gets the rows from height {HELD[1]} on") == 1
-        said(job(), 0)
+    job = Following(chainq, serve)
+    other = job.folder / place
+    other.parent.mkdir(exist_ok=True)
+    job.out.rename(other)
+    if create:
+        job.out.touch()
+    assert job.told().count(f"{job.out} gets the rows from height {HELD[1]} on") == 1
+    said(job(), 0)
     assert other.read_bytes() == lines(truth.rows("blocks", *HELD))
     assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[1], HELD[1] + GROWN))
-
-
-def test_a_copy_that_takes_the_place(chainq: Program, truth: Truth) -> None:
-    """Under a run it is another file; the next run goes on in it."""
-    with following(chainq) as job:
-        shutil.copy(job.out, job.folder / "copy")
-        (job.folder / "copy").rename(job.out)
-        job.grow()
-        ran = finish(job.process)
-        assert (ran.code, "another program changed" in ran.err) == (6, True)
-        said(job(), 0)
-    assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[0], HELD[1] + GROWN))
 
 
 def test_6_without_a_checkpoint(chainq: Program, serve: Serve) -> None:
@@ -131,19 +110,19 @@ def test_6_without_a_checkpoint(chainq: Program, serve: Serve) -> None:
     assert f"resume with --start {HELD[1]} --follow and another -o FILE" in ran.err
 
 
-def test_emptied_in_the_middle_of_a_round(chainq: Program, truth: Truth) -> None:
+def test_emptied_in_the_middle_of_a_round(chainq: Program, truth: Truth, serve: Serve) -> None:
     """Between the tip and the rows: `copytruncate` is recognized there, too, and nothing else is written over."""
-    with following(chainq) as job:
+    job = Following(chainq, serve)
 
-        def rotate(method: str) -> None:
-            if method == "getBlocks" and job.out.stat().st_size:
-                shutil.copy(job.out, job.folder / "out.1")
-                job.out.write_bytes(b"")
-                job.service.hook = lambda _: None
+    def rotate(method: str) -> None:
+        if method == "getBlocks" and job.out.stat().st_size:
+            shutil.copy(job.out, job.folder / "out.1")
+            job.out.write_bytes(b"")
+            job.service.hook = lambda _: None
 
-        job.service.hook = rotate
-        job.told()
-        said(job(), 0)
-        assert json.loads(job.kept.read_bytes())["positions"][-1]["length"] == job.out.stat().st_size
+    job.service.hook = rotate
+    job.told()
+    said(job(), 0)
+    assert json.loads(job.kept.read_bytes())["positions"][-1]["length"] == job.out.stat().st_size
     assert (job.folder / "out.1").read_bytes() == lines(truth.rows("blocks", *HELD))
     assert job.out.read_bytes() == lines(truth.rows("blocks", HELD[1], HELD[1] + GROWN))

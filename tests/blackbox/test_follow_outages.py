@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.chain import Chain
 from chainq.demo.registry import Reply, page
+from harness.fork import Fork
 from harness.jobs import FIRST, Following, Job, lines, recording, said
 from harness.program import LONGEST, Program, finish
-from harness.search import some
 from harness.services import Moving, Serve, error, serving
 from harness.truth import Truth
 
@@ -51,10 +50,8 @@ def wrong_id(_: bytes) -> Reply:
 
 
 OUTAGES = {
-    "database restarts": error("57P01", "terminating connection due to administrator command"),
     "database is away, with HTTP 500": error("ECONNREFUSED", "connect ECONNREFUSED 10.0.0.5:5432", 500),
     "HTTP 404": lambda _: page(404, "Cannot POST /"),
-    "another service": lambda _: Reply(200, "text/html", b"<html>Welcome to nginx!</html>"),
     "wrong id": wrong_id,
     "method not there yet": error(-32601, "Method not found"),
 }
@@ -71,7 +68,7 @@ def follow(chainq: Program, serve: Serve) -> Callable[..., Following]:
     return start
 
 
-@pytest.mark.parametrize("kind", some(OUTAGES, "HTTP 404", "wrong id"))
+@pytest.mark.parametrize("kind", OUTAGES)
 def test_it_outlives_a_deploy(kind: str, follow: Callable[..., Following]) -> None:
     """Errors that a service gives for a while cost two warnings, one at each end, and no row."""
     service, enough, polled = Deployed(FIRST), threading.Event(), threading.Event()
@@ -172,7 +169,7 @@ def test_6_a_reorg_during_an_outage(follow: Callable[..., Following]) -> None:
     run.up_to(FIRST)
     service.away = OUTAGES["HTTP 404"]
     assert enough.wait(LONGEST)
-    service.swap(Chain().forked(FIRST - 1))
+    service.swap(Fork(FIRST - 1))
     service.tip, service.away = FIRST + 5, None
     ran = finish(run.process)
     said(ran, 9, f"reorg: block {FIRST} is", "resume with --start 2397 --follow")

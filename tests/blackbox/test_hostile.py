@@ -1,22 +1,17 @@
 """Servers that mean harm or are broken in odd ways: the run ends, soon, with the right exit code and one line."""
 
 import gzip
-import json
 import socket
 import struct
 import subprocess
 import threading
 import zlib
-from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import pytest
 
 from harness.program import Program, Ran, finish, one_line
-from harness.services import Canned, canned
 from harness.sockets import answering, server
-from harness.truth import Truth
 
 END = threading.Event()  # never set: its `wait` is a pause between bytes
 
@@ -96,39 +91,6 @@ def test_a_body_without_end_is_given_up(chainq: Program) -> None:
         assert "response is larger than 8 MiB" in ran.err
 
 
-def restarting(times: int) -> Callable[[Any], Canned]:
-    """A service whose database restarts under the first calls, and then answers with the sample chain's block 5."""
-    left = iter(range(times))
-    sql = 'select "Block"."id", "Block"."height" from "Block" where "Block"."height" = $1 limit $2 '
-
-    def answer(request: Any) -> Canned:
-        if next(left, None) is not None:
-            message = f"{sql * 20}- terminating connection due to administrator command"
-            error = {"code": "57P01", "message": message}
-            return Canned(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}).encode())
-        block = Truth().block(5).decode()
-        return Canned(f'{{"jsonrpc":"2.0","id":{request["id"]},"result":[{block}]}}'.encode())
-
-    return answer
-
-
-def test_a_database_that_restarts_is_outlived(chainq: Program, truth: Truth) -> None:
-    """Its error comes with HTTP 200, like an answer."""
-    with canned(restarting(2)) as (url, seen):
-        ran = chainq("block", "5", url=url)
-    assert (ran.code, ran.rows, len(seen)) == (0, [truth.block(5)], 3)
-
-
-def test_a_database_that_does_not_come_back_is_exit_4(chainq: Program) -> None:
-    """With the reason, and not with the statement that it was given."""
-    with canned(restarting(100)) as (url, seen):
-        said = one_line(chainq("block", "5", "--retries", "1", url=url), 4)
-    assert len(seen) == 2
-    assert "57P01" in said
-    assert "terminating connection due to administrator command" in said
-    assert len(said) < 250
-
-
 @pytest.mark.parametrize(
     ("url", "code"),
     [
@@ -146,12 +108,3 @@ def test_a_database_that_does_not_come_back_is_exit_4(chainq: Program) -> None:
 def test_odd_urls_are_no_bug(url: str, code: int, chainq: Program) -> None:
     """Those that cannot be used are usage errors, those that lead nowhere are exit 4."""
     assert len(one_line(chainq("block", "5", "--retries", "0", url=url), code)) < 400
-
-
-def test_very_many_retries_are_no_bug(chainq: Program, nowhere: str) -> None:
-    """Their waits do not overflow; a signal still ends the run."""
-    process = chainq.start("records", "--follow", "--retries", "100000", "-v", url=nowhere)
-    assert process.stderr is not None
-    assert b"attempt 1" in process.stderr.readline()
-    process.terminate()
-    assert "stopped by SIGTERM" in finish(process).err

@@ -11,9 +11,6 @@ from harness.program import Program, Servers
 from harness.search import some
 from harness.truth import Truth, difference
 
-# What chainq makes good.
-# What nobody can mend: an error, and a whole prefix before it.
-
 
 def test_a_server_in_no_order_is_proved_by_counts(chainq: Program, server: Servers, truth: Truth) -> None:
     """Responses in no order of height come whole, with a warning that says how they were proved."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from chainq import Client
-from chainq.demo.chain import Chain
 from harness.damages import rewrite
 from harness.exports import Exports
+from harness.fork import Fork
 from harness.jobs import said
 from harness.program import DIALECT, Program, one_line
 from harness.services import Call, Moving, heights_of, serving, witnessed
@@ -104,7 +104,7 @@ def test_blocks_by_height_from_both(chainq: Program, lake: str, seen: Seen) -> N
 @pytest.mark.parametrize("stale", [2699, 2650, 2400])
 def test_a_reorg_is_noticed_at_the_seam(chainq: Program, lake: str, stale: int) -> None:
     """No row of one chain is joined to rows of another one. A run that requests nothing cannot know."""
-    service = Moving(TIP, Chain().forked(stale))
+    service = Moving(TIP, Fork(stale))
     with serving(service) as url:
         for words in (("records", "2650:2720"), ("blocks", "2500:2800", "--reverse"), ("full-blocks", "2600:")):
             ran = chainq(*words, "--lake", lake, url=url)
@@ -214,7 +214,7 @@ def test_partitions_that_do_not_link(chainq: Program) -> None:
         assert chainq("export", "records", "2400:2500", *words, url=url).code == 0
         first = chainq.home / "first"
         (chainq.home / "lake").rename(first)
-        service.swap(Chain().forked(2450))
+        service.swap(Fork(2450))
         assert chainq("export", "records", "2500:2600", *words, url=url).code == 0
         for path in [path for path in (chainq.home / "lake").rglob("*") if "000002500" in str(path) and path.is_file()]:
             target = first / path.relative_to(chainq.home / "lake")

@@ -75,12 +75,3 @@ def test_decrypted_records_are_for_their_owner_alone(chainq: Program, kept: tupl
         assert mode("old.jsonl", "--decrypt") == 0o644
         ran = chainq(*base, "old.jsonl", url=url)
         assert "chainq: warning: other users can read 'old.jsonl'; chmod 600 old.jsonl" in ran.err
-
-
-def test_a_sender_that_is_no_address_is_a_finding(chainq: Program) -> None:
-    """A sender_ciphertext that is none, or decrypts to no point of the curve."""
-    key = fresh_key()
-    _, record = fresh_records(key.address, 2)
-    ran, rows = decrypted(chainq, [record._replace(sender_ciphertext="1group")], key)
-    assert (ran.code, rows[0]["sender"]) == (6, None)
-    assert "has a sender_ciphertext that does not decrypt to an address" in ran.err

@@ -1,49 +1,16 @@
 """Lists in pages, against servers that cut them, end them early, disorder them, or are slow: all rows, or exit 6."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from random import Random
 from typing import Any
 
 import pytest
 
-from chainq.errors import ServiceError
 from harness.belief import besides_belief
-from harness.page_model import Blocks, PageFaults, PageServer, blocks, served, transaction
+from harness.page_model import transaction
 from harness.program import Program, Ran, Servers, one_line
 from harness.services import Canned, canned, result
 from harness.truth import Truth
 
-WORDS = ("program-transactions", "a.aleo", "f")
 HELLO = ("program-transactions", "hello_hello.aleo", "hello")
-
-
-def singles(count: int) -> Blocks:
-    """Blocks of one row each."""
-    return [[transaction(number, 0, 10 * number, 1)] for number in range(1, count + 1)]
-
-
-@contextmanager
-def listed(chain: Blocks, faults: PageFaults) -> Iterator[tuple[str, PageServer]]:
-    """A server of such a list on a socket, its rows shuffled inside blocks: its URL, and itself."""
-    from chainq.planning.page_plan import PageRequest
-
-    server = PageServer(chain, faults, 1)
-
-    def answer(request: Any) -> Canned:
-        params = request.get("params") or {}
-        if "page" not in params:
-            error = f'{{"jsonrpc":"2.0","id":{request["id"]},"error":{{"code":-32601,"message":"Method not found"}}}}'
-            return Canned(error.encode())
-        try:
-            rows = server.page(PageRequest(params["page"], params["maxTransactions"]))
-        except ServiceError:
-            error = f'{{"jsonrpc":"2.0","id":{request["id"]},"error":{{"code":0,"message":"query timeout"}}}}'
-            return Canned(error.encode())
-        return result("[" + ",".join(bytes(row).decode() for row in rows) + "]")(request)
-
-    with canned(answer) as (url, _):
-        yield url, server
 
 
 def unbelieved(ran: Ran) -> Ran:
@@ -53,8 +20,14 @@ def unbelieved(ran: Ran) -> Ran:
 
 def test_a_list_that_ends_at_a_round_number_is_a_warning(chainq: Program) -> None:
     """A server that never shows more than 1,000 rows cannot be found out, but be suspected."""
-    with listed(singles(1200), served("result-window:1000")) as (url, _):
-        ran = chainq(*WORDS, url=url)
+    rows = [bytes(transaction(number, 0, 10 * number, 1)).decode() for number in range(1, 1001)]
+
+    def answer(request: Any) -> Canned:
+        page, size = (request["params"][name] for name in ("page", "maxTransactions"))
+        return result(f"[{','.join(rows[page * size :][:size])}]")(request)
+
+    with canned(answer) as (url, _):
+        ran = chainq("program-transactions", "a.aleo", "f", "--dialect", "chain", url=url)
     assert (ran.code, len(ran.rows)) == (0, 1000)
     assert "exactly 1000 rows" in ran.err
 
@@ -102,14 +75,3 @@ def test_newest_rows_come_first(limit: int, chainq: Program, truth: Truth) -> No
     assert f"rows {len(due) - limit} to {len(due) - 1} of the list: nothing proves" in ran.err
     assert ran.err.count("\n") == 1
     assert ran.rows == due[::-1][:limit]
-
-
-def test_newest_rows_of_servers_with_faults(chainq: Program) -> None:
-    """Where a list has no end that can be found, exit 6; where pages are cut or heavy, the newest rows all the same."""
-    chain = blocks(Random(5), 200, 12, repeats=False)  # noqa: S311  # a seed is to be repeated
-    for faults in (served("row-cap:30", "offset-by-asked"), served("heavy-rows:20"), served("byte-cap:20000")):
-        with listed(chain, faults) as (url, server):
-            ran = chainq(*WORDS, "--newest", "--limit", "25", url=url)
-            assert (ran.code, ran.rows) == (0, server.due[::-1][:25])
-    with listed(singles(5000), served("ignore-page-size:30")) as (url, _):
-        assert "the service ignores the page size" in one_line(chainq(*WORDS, "--newest", "--limit", "5", url=url), 6)

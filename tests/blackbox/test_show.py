@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.chain import DEFAULT_TIP
-from harness.program import Program, Ran, one_line
+from harness.program import Program, one_line
 from harness.services import Canned, canned, witnessed
 from harness.truth import Truth
 
@@ -19,23 +18,6 @@ CHAIN = TRUTH.chain
 HEIGHT = 12345
 TRANSACTIONS = [CHAIN.transaction_id(HEIGHT, index) for index in range(CHAIN.transactions.count(HEIGHT))]
 ADDRESS = CHAIN.addresses[0]
-RECORD = json.loads(TRUTH.rows("records", DEFAULT_TIP - 50, DEFAULT_TIP + 1)[-1])
-MADE = {row["transition_id"] for row in map(json.loads, TRUTH.rows("records", DEFAULT_TIP - 99, DEFAULT_TIP + 1))}
-LISTED = map(json.loads, TRUTH.rows("transitions", DEFAULT_TIP - 99, DEFAULT_TIP + 1))
-BARREN = [row for row in LISTED if row["transition_id"] not in MADE][-1]  # no record of it: only its own list has it
-OBJECTS = {
-    str(HEIGHT): "block",
-    "12_345": "block",
-    "latest": "block",
-    TRANSACTIONS[0]: "transaction",
-    ADDRESS: "address",
-    "credits.aleo": "program",
-    "tile_gallery.aleo/claim": "function",
-    RECORD["transition_id"]: "transition",
-    BARREN["transition_id"]: "transition",
-    RECORD["record_ciphertext"]: "record",
-    str(CHAIN.block_hash(DEFAULT_TIP - 500)): "block",
-}
 MOST_CALLS = {
     str(HEIGHT): 2,  # block, full block
     "latest": 3,  # latest, full block, and the end of the chain
@@ -44,29 +26,6 @@ MOST_CALLS = {
     ADDRESS: 26,  # latest, the newest references with their proof, and ten transactions
     "tile_gallery.aleo/claim": 31,  # one row at a time until the end of the list is found, then its last rows
 }
-
-
-@pytest.fixture(scope="module")
-def screens(program: Program) -> dict[str, Ran]:
-    """Each object on a screen of 80 columns."""
-    env = {"COLUMNS": "80"}
-    return {name: program("show", name, url="demo:", env=env) for name in OBJECTS}
-
-
-@pytest.fixture(scope="module")
-def shown(program: Program) -> dict[str, Ran]:
-    """Each object as JSON."""
-    return {name: program("show", name, "--json", url="demo:") for name in OBJECTS}
-
-
-@pytest.mark.parametrize("name", OBJECTS)
-def test_a_screen_says_what_an_object_is(name: str, screens: dict[str, Ran]) -> None:
-    """Its first word is the kind of the object; nothing stands on stderr; every line fits."""
-    ran = screens[name]
-    assert (ran.code, ran.err) == (0, "")
-    lines = ran.out.decode().splitlines()
-    assert lines[0].split()[0] == OBJECTS[name]
-    assert max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("name", MOST_CALLS)
@@ -79,70 +38,21 @@ def test_a_screen_takes_few_calls(name: str, chainq: Program) -> None:
     assert len(latest) <= 1
 
 
-def test_json_has_the_rows_as_the_service_sent_them(shown: dict[str, Ran], chainq: Program) -> None:
+def test_json_has_the_rows_as_the_service_sent_them(chainq: Program) -> None:
     """One object with the parts; inside it the bytes of the commands for each part."""
-    ran = shown[str(HEIGHT)]
+    ran = chainq("show", str(HEIGHT), "--json", url="demo:")
     assert list(json.loads(ran.out)) == ["kind", "height", "summary", "block"]
     assert ran.out.count(b"\n") == 1
     assert chainq("block", str(HEIGHT), url="demo:").rows[0] in ran.out
     assert chainq("full-blocks", "--start", str(HEIGHT), "--end", str(HEIGHT + 1), url="demo:").rows[0] in ran.out
 
 
-def test_json_of_every_kind_names_it(shown: dict[str, Ran]) -> None:
-    """`kind` tells what the other members are; ranges have their bounds."""
-    for name, kind in OBJECTS.items():
-        found = json.loads(shown[name].out)
-        assert found["kind"] == kind
-        if kind in ("address", "program"):
-            assert found["heights"]["end"] == DEFAULT_TIP + 1
-
-
-def test_an_address_has_its_newest_transactions(shown: dict[str, Ran]) -> None:
-    """Ten different ones, the newest first, with their times."""
-    rows = TRUTH.rows("address-transactions", DEFAULT_TIP - 1_000, DEFAULT_TIP + 1, ADDRESS)
-    due = [json.loads(row)["transaction_id"] for row in rows]
-    newest = list(dict.fromkeys(reversed(due)))[:10]
-    assert len(newest) == 10
-    assert {row["transaction"]["id"] for row in json.loads(shown[ADDRESS].out)["transactions"]} == set(newest)
-
-
-def test_a_function_has_its_newest_calls(shown: dict[str, Ran], chainq: Program) -> None:
-    """The last of the whole list, which the service gives only in pages from its beginning."""
-    found = json.loads(shown["tile_gallery.aleo/claim"].out)
-    everything = chainq("program-transactions", "tile_gallery.aleo", "claim", "--newest", "--limit", "10", url="demo:")
-    assert [row["transaction"]["id"] for row in found["transactions"]] == [
-        json.loads(row)["transaction"]["id"] for row in everything.rows
-    ]
-
-
-def test_a_transition_and_a_record_have_their_place(screens: dict[str, Ran], shown: dict[str, Ran]) -> None:
-    """What lists say of them: the call, the height, the transaction. JSON has the rows as the service sent them."""
-    for name, row in {
-        RECORD["transition_id"]: RECORD,
-        BARREN["transition_id"]: BARREN,
-        RECORD["record_ciphertext"]: RECORD,
-    }.items():
-        text = screens[name].out.decode()
-        for key in ("transition_id", "transaction_id", "height", "function_name"):
-            assert str(row[key]) in text, (key, text)
-        found = json.loads(shown[name].out)
-        rows = [found["record"]] if name == RECORD["record_ciphertext"] else [*found["records"], *found["transitions"]]
-        assert row in rows
-    records = [
-        row
-        for row in map(json.loads, TRUTH.rows("records", DEFAULT_TIP - 50, DEFAULT_TIP + 1))
-        if row["transition_id"] == RECORD["transition_id"]
-    ]
-    assert f"records      {len(records)}\n" in screens[RECORD["transition_id"]].out.decode()
-
-
-def test_objects_from_standard_input(chainq: Program, screens: dict[str, Ran]) -> None:
+def test_objects_from_standard_input(chainq: Program) -> None:
     """- reads objects or rows, one a line, and shows each."""
     words = f"{HEIGHT}\n\n{HEIGHT}\n{TRANSACTIONS[0]}\n".encode()
-    env = {"COLUMNS": "80"}
-    both = chainq("show", "-", url="demo:", env=env, stdin=words)
+    both = chainq("show", "-", url="demo:", stdin=words)
     assert (both.code, both.err) == (0, "")
-    assert both.out == screens[str(HEIGHT)].out + b"\n" + screens[TRANSACTIONS[0]].out
+    assert both.out == b"\n".join(chainq("show", one, url="demo:").out for one in (str(HEIGHT), TRANSACTIONS[0]))
     rows = b"\n".join([*TRUTH.transactions(HEIGHT)[:2], TRUTH.block(HEIGHT)]) + b"\n"
     shown = [json.loads(row) for row in chainq("show", "-", "--json", url="demo:", stdin=rows).rows]
     assert [row.get("transaction_id", row.get("height")) for row in shown] == [*TRANSACTIONS[:2], HEIGHT]

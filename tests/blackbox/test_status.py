@@ -2,21 +2,18 @@
 
 import json
 import os
-import re
 import shutil
-import socket
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chainq.cli.status import Status
+from chainq.cli.tools.status import Status
 from chainq.demo.registry import Reply
 from harness.jobs import Job, said
 from harness.program import LONGEST, Program, Servers, finish, one_line
 from harness.services import Moving, Serve, held, serving
-from harness.sockets import server as raw_server
 
 
 def seen(chainq: Program, target: Path | str) -> dict[str, Any]:
@@ -163,27 +160,6 @@ def test_the_cookbook_names_every_key() -> None:
     text = (Path(__file__).parents[2] / "docs/cookbook.md").read_text()
     for key in Status._fields:
         assert f"`{key}`" in text, key
-
-
-def test_each_request_has_an_id_of_its_own(chainq: Program) -> None:
-    """X-Request-ID begins with the id of the run, is in the log, and none comes twice; the user's own is sent alone."""
-
-    def refuse(peer: socket.socket, _: bytes) -> None:
-        peer.sendall(b"HTTP/1.1 503 Down\r\nContent-Length: 0\r\n\r\n")
-
-    with raw_server(refuse) as (url, requests):
-        ran = chainq("block", "5", "--retries", "3", "-v", "--log-format", "json", url=url)
-        assert ran.code == 4
-        ids = [one.decode() for request in requests for one in re.findall(rb"(?i)\r\nx-request-id: (\S+)", request)]
-        requests.clear()
-        own = chainq("block", "5", "--retries", "0", "--header", "X-Request-ID: mine", url=url)
-        assert own.code == 4
-        assert [re.findall(rb"(?i)\r\nx-request-id: (\S+)", request) for request in requests] == [[b"mine"]]
-    lines = [json.loads(line) for line in ran.err.splitlines()]
-    assert [line["request_id"] for line in lines if "call" in line] == ids
-    run = lines[0]["run"]
-    assert len(set(ids)) == len(ids) == 4
-    assert all(one.startswith(f"{run}-") for one in ids)
 
 
 def test_a_table_that_has_no_partition_yet(chainq: Program) -> None:

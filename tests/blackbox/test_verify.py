@@ -12,7 +12,7 @@ from chainq.demo.faults import KINDS, Faults
 from chainq.demo.service import Service
 from harness.planted import Plant, plantable
 from harness.planted import planted as wrong
-from harness.program import DIALECT, Program, Ran, Servers, one_line
+from harness.program import DIALECT, Program, Ran, one_line
 from harness.search import some
 from harness.services import Moving, serving
 
@@ -94,17 +94,6 @@ def test_a_misplaced_record_is_no_fault_of_its_ownership_row(height: int, seed: 
         args = (f"{height - 2}:{height + 6}", "--commands", "ownership", "--jsonl", "-j", "1", "--dialect", DIALECT)
         ran = program("verify", *args, url=url)
     assert (ran.code, ran.out) == (0, b"")
-
-
-HEIGHTS = int(os.environ.get("CHAINQ_TEST_HEIGHTS", "30"))
-
-
-@pytest.mark.parametrize(("start", "end"), some([(660, 700), (770, 770 + HEIGHTS)], (660, 700), several=True))
-def test_a_clean_chain_has_no_finding(start: int, end: int, program: Program, server: Servers) -> None:
-    """Rejected and deployed transactions, and 25,000 records in one block: nothing is wrong."""
-    ran = program("verify", "--start", str(start), "--end", str(end), "--jsonl", url=server())
-    assert (ran.code, ran.out) == (0, b"")
-    assert ran.err.startswith(f"chainq: compared: heights {start}-{end - 1}, ")
 
 
 @pytest.mark.parametrize(

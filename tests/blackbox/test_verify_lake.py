@@ -136,14 +136,6 @@ def test_whatever_was_done_to_the_rows_is_found(name: str, seed: int, root: Path
     assert all(START <= row["height"] <= 80 for row in found), found
 
 
-def test_a_data_set_as_it_was_written_has_no_finding(exports: Exports, program: Program) -> None:
-    """Nothing is wrong, nothing is printed, and no network is needed."""
-    ran = program("verify", str(exports("verified")))
-    assert (ran.code, ran.out) == (0, b"")
-    assert ran.err.startswith("chainq: compared: heights 20-79, 60 blocks, ")
-    assert ran.err.endswith("\nchainq: no findings\n")
-
-
 def exported(program: Program, url: str, root: Path, *words: str) -> None:
     """Export into a folder."""
     ran = program("export", *words, "--to", str(root), "-w", "1", "-q", url=url)
@@ -249,43 +241,3 @@ def test_a_row_whose_height_only_the_service_knows(root: Path, program: Program,
     rows = found_in(program, str(root), "--full", url=server("--tip", "400"))
     (lost,) = (row for row in rows if row["check"] == "missing" and row["end"] is None)
     assert (lost["command"], lost["height"]) == ("records", heights[30])
-
-
-@pytest.mark.parametrize(("name", "checks"), [("cut", {"invalid"}), ("other columns", {"invalid"})])
-def test_a_partition_that_cannot_be_read_is_compared_as_far_as_it_can(
-    name: str, checks: set[str], root: Path, program: Program, server: Servers
-) -> None:
-    """A finding of its own, and the others, or its other columns, are compared all the same."""
-    FILES[name][0](root)
-    ran = program("verify", str(root), "--full", "--jsonl", url=server("--tip", "400"))
-    assert ran.code == 6
-    assert {(row["check"], row["height"]) for row in map(json.loads, ran.rows)} == {(one, START) for one in checks}
-
-
-def test_fields_that_no_column_holds_are_compared(program: Program, server: Servers, root: Path) -> None:
-    """What the column extra of an export holds; row ids are not compared."""
-    url = server("--tip", "400")
-    assert program("verify", str(root), "--full", url=url).code == 0
-
-    def more(rows: list[dict[str, Any]]) -> None:
-        for row in rows:
-            row["extra"] = '{"foo":"x"}'
-
-    rewrite(root, "blocks", START, changed_rows(more))
-    found = found_in(program, str(root), "--full", url=url)
-    assert ("altered", "foo=x") in {(row["check"], row["found"]) for row in found}
-
-
-def test_rows_that_no_full_block_contains_are_unexpected(program: Program, server: Servers, tmp_path: Path) -> None:
-    """A record and a transition of no full block are findings of their own commands."""
-    commands = ("records", "transitions", "full-blocks")
-    exported(program, server("--tip", "60"), tmp_path / "lake", *commands, "30:40", "--partition", "10")
-
-    def strayed(rows: list[dict[str, Any]]) -> None:
-        rows[0]["transition_id"] = "au1stray"
-
-    for command in commands[:2]:
-        rewrite(tmp_path / "lake", command, 30, changed_rows(strayed))
-    found = found_in(program, str(tmp_path / "lake"))
-    unexpected = {(one["command"], one["found"].split()[1][:8]) for one in found if one["check"] == "unexpected"}
-    assert unexpected == {("records", "au1stray"), ("transitions", "au1stray")}, found

@@ -8,8 +8,8 @@ import pytest
 from chainq.cli import log, main
 from chainq.cli.options import ServiceFlags
 from chainq.cli.report import Reporter
-from chainq.cli.serve import run
 from chainq.cli.tool_options import ServeOptions
+from chainq.cli.tools.serve import run
 from chainq.errors import UsageError
 from chainq.process import signals
 from chainq.transport.base import Report

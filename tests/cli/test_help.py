@@ -45,14 +45,3 @@ def test_help_all_shows_every_option(program: Program, command: str) -> None:
     words = set(re.split(r"[\s,/]+", shown(program, 80, command, tier="--help-all")))
     options = [param for param in COMMANDS[command][2]().params if param.param_type_name == "option"]
     assert {name for option in options for name in option.opts} <= words
-
-
-@pytest.mark.parametrize("command", [name for name, method in BY_COMMAND.items() if method.ranged])
-def test_help_states_the_default_range_and_the_time_zone(program: Program, command: str) -> None:
-    """What is read without a range, where a first run with a checkpoint starts, and that times are UTC."""
-    text = " ".join(shown(program, 80, command, tier="--help-all").split())
-    default = "whole chain" if command == "address-transactions" else "last 10 blocks"
-    assert f"Without a range: the {default}." in text
-    assert "First block time (UTC)" in text
-    assert "End block time (UTC)" in text
-    assert "start the first at --start or 0" in text

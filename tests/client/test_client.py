@@ -19,12 +19,11 @@ import chainq
 from chainq import Client, errors
 from chainq.catalog.methods import BY_COMMAND
 from chainq.client.rows import Rows, decode, decoder
-from chainq.demo.faults import Faults
-from chainq.errors import IncompleteError, NotFoundError, ResponseError, ServiceError, UsageError
+from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.process.progress import Progress
 from chainq.query import Batch
 from harness.program import LONGEST, Program
-from harness.services import Moving, serving, witnessed
+from harness.services import Moving, serving
 
 TIP = 3_000_000
 HOUR = datetime(2023, 6, 2, 10, tzinfo=UTC)
@@ -182,17 +181,6 @@ def test_threads_end_with_the_iterator() -> None:
         assert not any(worker.is_alive() for worker in workers)
 
 
-def test_rows_are_no_list() -> None:
-    """What takes any iterator takes rows, which must not seem to have a length."""
-    pandas = pytest.importorskip("pandas")
-    with Client("demo:") as client:
-        rows: Any = client.blocks(0, 3)
-        assert bool(rows)
-        assert next(rows)["height"] == "0"
-        assert [row["height"] for row in pandas.Series(rows)] == ["1", "2"]
-        assert pandas.DataFrame(client.blocks(0, 3)).height.to_list() == ["0", "1", "2"]
-
-
 def test_a_closed_client_says_so() -> None:
     """After close, calls and iterators that are under way raise UsageError; closing twice is fine."""
     with Client("demo:") as client:
@@ -215,24 +203,12 @@ def test_rows_are_read_once() -> None:
     """Reading goes on where it was; once at the end, or after an error, whatever starts anew is refused, not empty."""
     with Client("demo:") as client:
         rows = client.blocks(0, 5)
+        assert repr(rows) == "<Rows of blocks>"
         assert next(rows)["height"] == "0"
         assert [row["height"] for row in rows] == ["1", "2", "3", "4"]
         assert next(rows, None) is None
         for again in (lambda: list(rows), rows.to_pandas, lambda: list(rows.chunks(2))):
-            with pytest.raises(
-                UsageError, match=r"have been read, .*; call the method again, or keep the rows in a list"
-            ):
-                again()
-
-
-def test_rows_that_failed_say_so() -> None:
-    """Whatever reads them anew is refused: they were not read to their end."""
-    with witnessed(300, Faults("missing-height:250")) as (url, _), Client(url) as client:
-        rows = client.blocks(0, 300)
-        with pytest.raises(IncompleteError):
-            list(rows)
-        for again in (lambda: list(rows), rows.to_arrow):
-            with pytest.raises(UsageError, match="have been read, to their end or to an error"):
+            with pytest.raises(UsageError, match=r"have been read, .*; call the method again, or keep the rows"):
                 again()
 
 
@@ -406,11 +382,5 @@ def test_rows_become_data_frames(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_modules_of_the_package() -> None:
     """What help names is there without an import of its own."""
-    code = (
-        "import chainq; print(chainq.client.Client, chainq.errors.UsageError, chainq.client.Rows);"
-        "print(hasattr(chainq.client, 'nothing')); chainq.nothing"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "chainq.client.client.Client" in ran.stdout
-    assert ran.stdout.endswith(".Rows'>\nFalse\n")
-    assert "module 'chainq' has no attribute 'nothing'" in ran.stderr
+    code = "import chainq; print(chainq.client.Client, chainq.errors.UsageError)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,14 +1,12 @@
 """What errors of the Python API say: options by their names on the command line, methods by the name called."""
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from chainq import Client, IncompleteError, UnreachableError, UsageError
+from chainq import Client, UsageError
 from chainq.demo.planted import VIEW_KEY
-from harness.program import Servers
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
 CALLS: list[tuple[Callable[..., Any], str]] = [
@@ -88,31 +86,6 @@ def test_a_key_in_the_url_or_a_header_is_not_sent(url: str, headers: dict[str, s
     assert VIEW_KEY[9:] not in str(refused.value)
 
 
-def test_a_service_out_of_reach() -> None:
-    """The representation of the error has its message, with the method and the URL."""
-    with (
-        Client("http://127.0.0.1:1/", retries=0) as client,
-        pytest.raises(UnreachableError, match="could not reach") as caught,
-    ):
-        next(client.records(0, 5))
-    assert repr(caught.value) == f"UnreachableError({str(caught.value)!r})"
-
-
-def test_a_url_that_is_none() -> None:
-    """The message names the forms of a URL."""
-    with pytest.raises(UsageError, match=r"expected .*demo:, or the folder"):
-        Client("demo:x")
-
-
-def test_rows_that_cannot_be_proved(server: Servers) -> None:
-    """An error that comes while rows are read is in the same words."""
-    with Client(server("--fault", "missing-height:3100")) as client, pytest.raises(IncompleteError) as caught:
-        list(client.blocks(3_000, 3_200))
-    assert str(caught.value).endswith(
-        "the tip is 3000000; chainq blocks and chainq full-blocks read such rows unchecked with --no-verify"
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "call"),
     [
@@ -129,11 +102,3 @@ def test_an_unknown_keyword_names_the_method(name: str, call: Callable[[Client],
     with Client("demo:") as client, pytest.raises(TypeError) as caught:
         call(client)
     assert str(caught.value).endswith(f"{name}() got an unexpected keyword argument 'wrong'")
-
-
-def test_a_client_stays_in_its_process() -> None:
-    """Pools of processes pickle what they are given, and neither a client nor its rows can be."""
-    with Client("demo:") as client, pytest.raises((TypeError, AttributeError)):
-        pickle.dumps(client)
-    with Client("demo:") as client, pytest.raises((TypeError, AttributeError)):
-        pickle.dumps(client.blocks(0, 5))

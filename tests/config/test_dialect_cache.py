@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chainq.catalog.dialects import DIALECTS
-from chainq.catalog.methods import BY_NAME, Role
+from chainq.catalog.methods import BY_NAME
 from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service as DemoService
@@ -69,19 +69,6 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
         with serving(DemoService(Chain(tip=5), dialect="aleo")) as url, Service(ServiceOptions(url)) as service:
             assert service.dialect.of(BY_NAME["getBlocks"]).name == "aleo"
             assert dialect_cache.remembered(url) is None
-
-
-def test_the_dialect_is_found_when_it_is_first_needed(cache: Path) -> None:
-    """A client makes no call before one is needed, and one raw call is one call; demo: is never remembered."""
-    with Service(ServiceOptions("demo:")) as service:
-        assert service.dialect.of(BY_NAME["getBlocks"]).name == "chain"
-    assert not cache.exists()
-    dialect_cache.remember("http://h.invalid/", "aleo")
-    with Service(ServiceOptions("http://h.invalid/", dialect="auto")) as service:
-        for name, there in (("block", "block"), ("getBlocks", "blocks")):
-            method = BY_NAME[name]
-            known = service.dialect.known(method)
-            assert known is not None and known.call(method, {Role.HEIGHT: 5})[0] == there
 
 
 def test_a_password_is_not_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

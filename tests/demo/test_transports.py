@@ -1,29 +1,16 @@
 """The sample service without a socket and on one: the same responses, also broken ones."""
 
-import json
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
-import orjson
 import pytest
 
 from chainq.demo.faults import Faults
 from chainq.demo.http_server import DemoServer
-from chainq.demo.service import DemoTransport, Service
-from chainq.transport.base import ExchangeError
-from harness.calls import request
-from harness.sample import CHAIN, QUIET
-
-
-def test_the_transport_responds_as_a_server_does_and_cuts_bodies_too() -> None:
-    call = orjson.dumps({"jsonrpc": "2.0", "id": 4, "method": "block", "params": {"block": 3}})
-    response = DemoTransport(QUIET).call(request(call, 0.0))
-    assert (response.status, response.headers["content-type"]) == (200, "application/json; charset=utf-8")
-    assert json.loads(response.body)["result"][0]["height"] == "3"
-    with pytest.raises(ExchangeError, match="in the middle"):
-        DemoTransport(Service(CHAIN, Faults("truncate-rate:1"))).call(request(call, 0.0))
+from chainq.demo.service import Service
+from harness.sample import CHAIN
 
 
 @pytest.fixture

@@ -1,10 +1,9 @@
-"""`table` takes every row that a server may send: no control characters, no line too wide. Real rows fit too.
+"""`table` takes every row that a server may send: no control characters, no line too wide.
 
 What tables and trees look like is in `written/`.
 """
 
 import io
-import json
 from typing import Any
 
 import pytest
@@ -16,11 +15,8 @@ from chainq.catalog.methods import METHODS, Column, Kind
 from chainq.formats import table
 from chainq.formats.cells import headers
 from chainq.formats.protocol import OutputSpec
-from chainq.rows import raw_json
-from harness.program import ROOT
 from harness.tables import FIELD, TRANSITION, WIDTHS, drawn, dumped, fits, harmless, nested, spec
 
-REAL = ROOT.parent / "shared" / "data" / "real"
 wild = st.text() | st.sampled_from(
     ["\x1b[31m", "[red]", "表" * 30, "‮", "a\nb", "\ud800", "e\u0301" * 40, "☁\ufe0f" * 40, FIELD]
 )
@@ -108,33 +104,3 @@ def test_long_writes_are_drawn_in_parts() -> None:
 
     table.Table(Out(), spec("blocks", "height")).write([Raw(b'{"height":"7"}')] * 5000)
     assert max(sizes) < 10_000
-
-
-real = pytest.mark.skipif(not REAL.is_dir(), reason="the real chain data lies beside the repository, and is not there")
-
-
-@real
-@pytest.mark.parametrize("width", WIDTHS)
-def test_real_blocks_and_transactions(width: int) -> None:
-    """Every real full block and each of its transactions fits, as a list and alone."""
-    blocks = [json.loads(line) for line in (REAL / "full_blocks.jsonl").read_text().splitlines()]
-    transactions = [transaction for block in blocks for transaction in block["transactions"]]
-    for command, found in (("full-blocks", blocks), ("transaction", transactions)):
-        assert fits(drawn(spec(command, width=width), found), width)
-        for row in found:
-            text = drawn(spec(command, width=width, single=True), [row])
-            assert fits(text, width)
-            assert harmless(text)
-
-
-@real
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
-def test_published_answers(method: Any) -> None:
-    """The published answer of each method is shown with every brief column at 200 cells."""
-    names = {"latest/block": "latest_block", "records/all": "records_all", "records/isOwner": "records_isOwner"}
-    file = REAL / "samples" / f"{names.get(method.name, method.name)}.json"
-    answer = raw_json.members(bytes(raw_json.members(file.read_bytes())["response"]))["result"]
-    found = [answer] if bytes(answer)[:1] == b"{" else raw_json.items(bytes(answer))
-    text = drawn(spec(method.command, width=200), [raw_json.compact(bytes(row)).decode() for row in found])
-    assert "not shown" not in text
-    assert text.count("\n") == len(found) + 2

@@ -46,8 +46,9 @@ def test_what_utf8_cannot_hold_is_an_error(name: str) -> None:
     writer = protocol.load(name)(out, SPEC)
     writer.write(rows[:2])
     before = out.getvalue()
-    with pytest.raises(OutputError, match=r"^text with .ud800 does not fit UTF-8; use jsonl, .* leave the column out$"):
+    with pytest.raises(OutputError, match=r"^text with .ud800 does not fit UTF-8; use jsonl, ") as raised:
         writer.write([*rows, odd])
+    assert not raised.value.again
     assert out.getvalue() == before
 
 

@@ -3,12 +3,12 @@
 A file of `commands/` is a session in a home of its own. `$ NAME=VALUE chainq WORDS <<< 'text'` is a run, where a word
 `serve SWITCHES` stands for the URL of such a sample server, and `result JSON`, `error JSON` or `answer STATUS HEADER
 BODY` for that of a server with one answer to everything (`ID` in a body is the id of the request). `moving` stands for
-that of a server which the session moves: `% tip HEIGHT` (or `+BLOCKS`), `% fork HEIGHT`, `% fault NAME…`, and `% on
-METHOD STEP…`, which takes the step at each call of a method. `SCREEN=N` is a terminal of N columns. `% DAMAGE …`
-changes a file (`DAMAGES`). Below stand the lines of stdout after `| `, those of stderr after `! `, after `@ ` the
-number of requests to `moving` or a server with one answer if `COUNT=yes` asks for it, and after `= ` an exit code that
-is not 0. A line is all that a further run takes. Times, paths and what else differs from run to run are replaced
-(`VARYING`). Whatever the record says: a usage error is one line, and no secret is printed.
+that of a server which the session moves: `% tip HEIGHT` (or `+BLOCKS`), `% fork HEIGHT`, `% fault NAME…`, `% refuse
+HEIGHT`, and `% on METHOD STEP…`, which takes the step at each call of a method. `SCREEN=N` is a terminal of N columns.
+`% DAMAGE …` changes a file (`DAMAGES`). Below stand the lines of stdout after `| `, those of stderr after `! `, after
+`@ ` the number of requests to `moving` or a server with one answer if `COUNT=yes` asks for it, and after `= ` an exit
+code that is not 0. A line is all that a further run takes. Times, paths and what else differs from run to run are
+replaced (`VARYING`). Whatever the record says: a usage error is one line, and no secret is printed.
 """
 
 import hashlib
@@ -23,14 +23,14 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from harness import page_model
 from harness.attempts import attempt
+from harness.fork import Fork
 from harness.model import KINDS, NARROW, WRONG
 from harness.page_model import PageFaults, PageServer
 from harness.program import Program, Ran, Servers, one_line
-from harness.services import Canned, Moving, Serve, canned
+from harness.services import Canned, Moving, Serve, canned, error
 
 HERE = Path(__file__).parent
 SESSIONS = sorted((HERE / "commands").glob("*.txt"))
@@ -44,7 +44,7 @@ VARYING = (
     (r" *\b\d+ ms\b *", " N ms "),
     (r'"(success|failure|age|seconds)":[0-9.e-]+', r'"\1":N'),
     (r"last error, \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "last error, DATE"),
-    (r'"(time|run|request_id)":"[^"]*"', r'"\1":"…"'),
+    (r'"(time|run)":"[^"]*"', r'"\1":"…"'),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in [0-9.]+ s", "DATE, in N s"),
     (r"\b[0-9.]+ [kM]B\b", "N kB"),
     (r" +\d+ s$", " N s"),
@@ -108,7 +108,10 @@ class Session:
         if action == "on":
             service.hook = lambda method: self.move(*arguments[1:]) if method == first else None
         elif action == "fork":
-            service.swap(Chain().forked(int(first)))
+            service.swap(Fork(int(first)))
+        elif action == "refuse":
+            refusal = error(7, "not this one")
+            service.instead = lambda body: refusal(body) if int(first) in service.requests[-1].params.values() else None
         elif action == "fault":
             service.change(service.chain, Faults(*arguments))
         else:
@@ -120,7 +123,7 @@ class Session:
             return _printed(*self._run(shlex.split(step[2:])), self.chainq)
         if step.startswith("%"):
             action, *arguments = shlex.split(step[2:])
-            if action in ("tip", "fork", "fault", "on"):
+            if action in ("tip", "fork", "fault", "refuse", "on"):
                 self.move(action, *arguments)
             else:
                 return self._change(action, *arguments)

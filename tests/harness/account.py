@@ -11,7 +11,6 @@ from chainq.hashes.sdk import load
 from chainq.hashes.trees import bech32m
 from chainq.wallet.examine import SENDER_HASH
 from chainq.wallet.ownership import DOMAIN, HASH
-from harness.curve import multiple
 
 PUBLIC_EVERY = 8  # one record in this many has a public owner (the last)
 HIDING_EVERY = 2  # every second record has version 1, used since consensus V8, and a sender
@@ -52,11 +51,11 @@ def _record(sdk: Any, owner: Any, microcredits: int, sender_x: Any, version: int
     plaintext = sdk.RecordCiphertext.from_string(text).decrypt_with_record_view_key(record_view_key)
     program, record = sdk.ProgramID.from_string("credits.aleo"), sdk.Identifier.from_string("credits")
     mask = sdk.Poseidon4.setup(SENDER_HASH).hash([domain, record_view_key, sdk.Field.one()])
-    x, y = ("", "") if public else map(str, multiple(int(str(scalar).removesuffix("scalar"))))
+    nonce_x = "" if public else str(nonce.to_x_coordinate()).removesuffix("field")
     return Planted(
         text,
-        x,
-        y,
+        nonce_x,
+        nonce_x,  # its y, which nothing compares
         str(owner_x).removesuffix("field"),
         str(plaintext.commitment(program, record, record_view_key)),
         str(sender_x + mask) if version else "",

@@ -1,11 +1,10 @@
 """An S3 on a loopback socket (moto's server), and a proxy in front of it that can do to requests what networks do."""
 
 import http.client
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing, contextmanager
 from io import BytesIO
+from socket import socket
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -13,12 +12,13 @@ from uuid import uuid4
 from chainq.lake.data_set import parse_entry
 from harness.lake import Partition, partition
 from harness.packages import needs
+from harness.sockets import answering, head_of, server
 
 needs("boto3", "moto", "flask")
 
 
 class Request(NamedTuple):
-    """A request to the store, as the proxy sees it; `headers` may be changed."""
+    """A request to the store, as the proxy sees it."""
 
     method: str
     path: str
@@ -87,62 +87,39 @@ def storing() -> Iterator[str]:
     """The endpoint of an S3."""
     from moto.server import ThreadedMotoServer
 
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
+    moto = ThreadedMotoServer(port=0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
     yield f"http://{host if host != '0.0.0.0' else '127.0.0.1'}:{port}"  # noqa: S104
-    server.stop()
+    moto.stop()
 
 
 @contextmanager
 def proxied(endpoint: str, hook: Hook, lose: Callable[[Request], bool] = lambda _: False) -> Iterator[str]:
     """The endpoint of a proxy. `lose`: whether the response to a request that was passed on is lost."""
-    host = urlsplit(endpoint).netloc
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def _pass(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            request = Request(self.command, self.path, dict(self.headers))
-            status = hook(request)
-            if status == 0:
-                self.close_connection = True
-                return
-            if status is not None:
-                self._answer(status, b"<Error><Code>InternalError</Code></Error>", {})
-                return
-            upstream = http.client.HTTPConnection(host)
-            upstream.request(self.command, self.path, body, request.headers)
+    def serve(peer: socket, data: bytes) -> None:
+        head, _, body = data.partition(b"\r\n\r\n")
+        method, path, _ = head.decode().split(" ", 2)
+        request = Request(method, path, head_of(data))
+        status = hook(request)
+        if status:
+            answering(b"<Error><Code>InternalError</Code></Error>", status=f"{status} No")(peer, data)
+        if status is not None:
+            peer.close()
+            return
+        with closing(http.client.HTTPConnection(urlsplit(endpoint).netloc)) as upstream:
+            upstream.request(method, path, body, request.headers)
             response = upstream.getresponse()
             content = response.read()
-            if lose(request):
-                self.close_connection = True
-                return
-            self._answer(response.status, content, dict(response.headers))
-            upstream.close()
+        if lose(request):
+            peer.close()
+            return
+        dropped = ("content-length", "transfer-encoding", "connection")
+        headers = [f"{name}: {value}" for name, value in response.getheaders() if name.lower() not in dropped]
+        length = response.headers.get("Content-Length", len(content))  # of HEAD, whose response has no body
+        lines = [f"HTTP/1.1 {response.status} {response.reason}", f"Content-Length: {length}", *headers, "", ""]
+        peer.sendall("\r\n".join(lines).encode() + content)
 
-        def _answer(self, status: int, content: bytes, headers: dict[str, str]) -> None:
-            self.send_response(status)
-            for name, value in headers.items():
-                if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
-                    self.send_header(name, value)
-            self.send_header("Content-Length", headers.get("Content-Length", str(len(content))))
-            self.end_headers()
-            self.wfile.write(content)
-
-        do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass  # noqa: N815
-
-        def log_message(self, *_args: Any, **_kwargs: Any) -> None:
-            """Says nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with server(serve) as (url, _):
+        yield url.rstrip("/")

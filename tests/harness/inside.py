@@ -13,10 +13,11 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from fcntl import ioctl
 from pathlib import Path
 from struct import pack
+from tempfile import TemporaryFile
 from termios import TIOCSWINSZ
 from types import FrameType, SimpleNamespace
 from typing import Any, BinaryIO, NoReturn
@@ -45,14 +46,16 @@ def run(
     than LONGEST fails the test, which names the command.
     """
     with (
-        _pipe(b"" if stdin is None else stdin) as source,
-        _caught(columns) as out,
-        _caught() as err,
-        _lent(env, folder, (source, out.descriptor, err.descriptor)),
+        TemporaryFile() as source,
+        closing(_Caught(columns)) as out,
+        closing(_Caught(None)) as err,
+        _lent(env, folder, (source.fileno(), out.descriptor, err.descriptor)),
         _limited(arguments),
         _workers_inside(),
         patch.object(sanitize, "_sent", set()),  # the secrets of a run are no other run's
     ):
+        source.write(stdin or b"")
+        source.seek(0)
         code = _guarded(list(arguments))
     return code, out.data, err.data
 
@@ -167,51 +170,19 @@ class _Caught:
         self._reading, self.descriptor = os.pipe() if columns is None else pty.openpty()
         if columns is not None:
             ioctl(self.descriptor, TIOCSWINSZ, pack("HHHH", 40, columns, 0, 0))
-        self._parts: list[bytes] = []
+        self.data = b""
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
+        parts: list[bytes] = []
         with suppress(OSError):  # how Linux says that a terminal is closed
             while part := os.read(self._reading, 1 << 16):
-                self._parts.append(part)
+                parts.append(part)
+        self.data = b"".join(parts)
 
     def close(self) -> None:
         os.close(self.descriptor)
         self._thread.join(10)
         assert not self._thread.is_alive(), "something still holds a stream of a run that has ended"
         os.close(self._reading)
-
-    @property
-    def data(self) -> bytes:
-        return b"".join(self._parts)
-
-
-@contextmanager
-def _caught(columns: int | None = None) -> Iterator[_Caught]:
-    caught = _Caught(columns)
-    try:
-        yield caught
-    finally:
-        caught.close()
-
-
-@contextmanager
-def _pipe(data: bytes) -> Iterator[int]:
-    """The reading end of a pipe that holds some bytes."""
-    reading, writing = os.pipe()
-
-    def write() -> None:
-        with os.fdopen(writing, "wb") as file:
-            try:
-                file.write(data)
-            except BrokenPipeError:
-                return
-
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    try:
-        yield reading
-    finally:
-        os.close(reading)
-        thread.join(10)

@@ -10,7 +10,6 @@ from harness.program import Program, Ran, finish
 from harness.services import Moving
 from harness.truth import Truth
 
-ADDRESSES = Truth().chain.addresses
 FIRST = 2400  # the first height of most tests: none of the next thousands holds more than 40 rows of a kind
 
 

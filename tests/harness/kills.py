@@ -8,16 +8,19 @@ import random
 import select
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.chain_tables import TABLES, table_rows
-from harness.lake import Partition, Texts, due
+from harness.lake import Lake, Texts, due
 from harness.program import Program, finish
 from harness.services import Moving, serving
 from harness.truth import Truth
+
+if TYPE_CHECKING:
+    from harness.buckets import Bucket
 
 KILLS = int(os.environ.get("CHAINQ_EXPORT_KILLS", "2"))
 COMMANDS = ("records", "blocks")
@@ -36,22 +39,6 @@ class Exported(NamedTuple):
 
 LISTS = Exported(RANGE, COMMANDS, lambda truth, table, start, end: due(truth.rows(table, start, end)))
 CHAIN = Exported(("chain", *HEIGHTS), TABLES, table_rows)
-
-
-class DataSet(Protocol):
-    """What is read of a data set, in a folder (`Lake`) or a bucket (`Bucket`)."""
-
-    def read(self, name: str) -> bytes:
-        """A file."""
-
-    def names(self, folder: str) -> list[str]:
-        """The names of all that lies in a folder."""
-
-    def partitions(self, command: str) -> Iterable[Partition]:
-        """All partitions of a command; nothing else may be there."""
-
-    def rows(self, command: str) -> list[Texts]:
-        """All rows of a command."""
 
 
 def children(process: int) -> list[int]:
@@ -74,7 +61,7 @@ def kill_and_resume(
     truth: Truth,
     seed: int,
     to: str,
-    found: DataSet,
+    found: "Lake | Bucket",
     *,
     env: Mapping[str, str] | None = None,
     exported: Exported = LISTS,
@@ -124,7 +111,7 @@ def _opened(process: int) -> list[int]:
     return []
 
 
-def _whole(found: DataSet, truth: Truth, exported: Exported) -> None:
+def _whole(found: "Lake | Bucket", truth: Truth, exported: Exported) -> None:
     """All that a reader can see is a whole partition with the right rows."""
     for command in exported.tables:
         for one in found.partitions(command):

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple
 
 from aleo import mainnet as sdk
 
-from chainq.demo.chain import Chain
 from chainq.demo.planted import Input, Planted
-from harness import kept
+from chainq.demo.registry import NO_END
+from harness.fork import Fork
 
 FEE = 2_000
 
 
-class Ledger(Chain):
+class Ledger(Fork):
     """A sample chain on which records and tags are planted while it grows, and which can be reorganized."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(NO_END)
         self.forks = 0
         self.owned_rows: dict[int, Planted] = {}
         self.tags: dict[Input, str] = {}
@@ -32,15 +32,12 @@ class Ledger(Chain):
     def fork(self, at: int) -> None:
         """Replace the blocks from a height on; what was planted there is gone."""
         self.forks += 1
-        self._sides = self.forked(at, self.forks)._sides  # each fork has other blocks
+        self.turn(at, self.forks)  # each fork has other blocks
         first = self.records.before(at)
         for number in [number for number in self.owned_rows if number >= first]:
             del self.owned_rows[number]
         for place in [place for place in self.tags if place[0] >= at]:
             del self.tags[place]
-
-
-kept.CHAINS.add(Ledger)
 
 
 class Held(NamedTuple):

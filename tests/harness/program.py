@@ -166,7 +166,7 @@ class Servers:
     def own(self, *switches: str) -> Iterator[str]:
         """The URL of a server of the caller's own."""
         made: list[Service] = []
-        with patch("chainq.cli.serve._serve", lambda _given, started: made.append(started.service)):
+        with patch("chainq.cli.tools.serve._serve", lambda _given, started: made.append(started.service)):
             ran = self._program("serve", "--port", "0", "--dialect", DIALECT, *switches)
         assert ran.code == 0, ran.err
         with serving(made[0]) as url:

@@ -13,6 +13,7 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.registry import Reply
 from chainq.demo.results import Results
 from chainq.demo.service import Service
+from harness.fork import Fork
 from harness.program import DIALECT, LONGEST
 from harness.program import serving as serving
 from harness.sockets import answering, server
@@ -160,6 +161,6 @@ def held(service: "Moving", when: Callable[[str], bool]) -> tuple[threading.Even
 def fork_truth(at: int, tip: int) -> Truth:
     """The rows of a chain that forks off the sample chain."""
     truth = Truth(tip)
-    truth.chain = truth.chain.forked(at)
+    truth.chain = Fork(at, tip)
     truth._results = Results(truth.chain, shuffle=False)
     return truth

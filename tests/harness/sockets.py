@@ -47,16 +47,16 @@ def accepting(talk: Callable[[socket.socket], None]) -> Iterator[str]:
 
 
 def _request(peer: socket.socket) -> bytes:
-    data = b""
-    while b"\r\n\r\n" not in data:
+    """A whole request; nothing from a client that has gone."""
+    data, due = b"", 1
+    while len(data) < due:
         piece = peer.recv(65536)
         if not piece:
             return b""
         data += piece
-    head = data.partition(b"\r\n\r\n")[0].lower()
-    length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
-    while len(data) < len(head) + 4 + length:
-        data += peer.recv(65536)
+        head, end, _ = data.lower().partition(b"\r\n\r\n")
+        length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
+        due = len(head) + 4 + length if end else len(data) + 1
     return data
 
 

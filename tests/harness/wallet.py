@@ -1,7 +1,7 @@
 """View keys and records for tests: fresh ones of the SDK, and a sample service that holds chosen records."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +13,7 @@ from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.layout import Layout
 from chainq.demo.planted import ADDRESS, VIEW_KEY, Input, Planted
 from chainq.demo.registry import Reply
-from chainq.demo.service import Service
-from harness.program import DIALECT
+from harness.services import Moving
 
 VARIABLE = "CHAINQ_VIEW_KEY"
 
@@ -56,7 +55,7 @@ def key_file(folder: Path, *keys: Key, mode: int = 0o600) -> str:
     return str(file)
 
 
-class Holding(Service):
+class Holding(Moving):
     """The sample service with these planted records, up to `tip`; keeps every byte that it was sent.
 
     `first`: the height of the first one, where they are to stand `apart` heights apart, or a few more.
@@ -65,10 +64,8 @@ class Holding(Service):
     def __init__(
         self, owned: Sequence[Any], tip: int, faults: Faults = NO_FAULTS, first: int | None = None, apart: int = 15
     ) -> None:
-        super().__init__(Chain(tip=tip), faults, DIALECT, tip=lambda: self.tip)
-        self.tip = tip
+        super().__init__(tip, Chain(tip=tip), faults)
         self.received: list[bytes] = []
-        self.hook: Callable[[str], None] = lambda _: None
         layout = self.chain.layout
         if first is None:
             self.chain.planted = places(layout, owned)
@@ -79,7 +76,6 @@ class Holding(Service):
     def respond(self, body: bytes) -> Reply:
         """As the service does, with the body kept."""
         self.received.append(body)
-        self.hook(json.loads(body)["method"] if body else "")  # a killed run may send half a request
         return super().respond(body)
 
     def _places(self, height: int, apart: int) -> Iterator[int]:

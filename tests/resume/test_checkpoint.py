@@ -3,6 +3,7 @@
 import errno
 import json
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,13 +13,16 @@ from unittest.mock import Mock
 import pytest
 
 from chainq.errors import OutputError, UsageError
+from chainq.process import signals
 from chainq.process.signals import Interrupted
 from chainq.resume.checkpoint import VERSION, Checkpoint, Content, Position, recorded
 from chainq.resume.journal import POSITIONS, Journal
 from chainq.resume.rounds import difference
 from chainq.sinks.append_file import AppendFileSink
 from chainq.sinks.stdout import StreamSink
+from harness.program import Program
 from harness.readings import readings
+from harness.services import Moving, Serve
 
 QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 
@@ -190,3 +194,19 @@ def test_a_checkpoint_that_could_not_be_written_records_no_rows_that_were_remove
         journal.drop_rest()
         checkpoint.failed("No space left on device")
     assert out.stat().st_size == recorded(tmp_path / "kept").positions[-1].length == 4
+
+
+def test_a_swallowed_signal_ends_it(chainq: Program, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose signal was lost somewhere does not poll again, although no row comes that it could write."""
+    service = Moving(5)
+
+    def sleep(_: float) -> None:
+        assert signals._State.ending is None
+        with suppress(Interrupted):
+            signals._on_signal(signal.SIGTERM, None)
+
+    monkeypatch.setattr(signals._State, "ending", None)
+    monkeypatch.setattr(time, "sleep", sleep)
+    ran = chainq("blocks", "--start", "6", "--follow", "--lag", "0", url=serve(service))
+    assert (ran.code, ran.out) == (-signal.SIGTERM, b"")
+    assert service.calls == ["latest/block"]

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from chainq.rows.transaction import Call, calls_of, deployed_by, fee_of, program_of
+from chainq.rows.block import Transition
+from chainq.rows.transaction import calls_of, deployed_by, program_of
 
 SOURCE = "import a.aleo;\nprogram foo.aleo;\n\nfunction mint:\n    input r0\nclosure no:\nfunction burn:\n"
 FEE = {"program": "credits.aleo", "function": "fee_public", "inputs": [{"value": "7u64"}, {"value": "3u64"}]}
@@ -29,7 +30,7 @@ def test_a_source_text_names_its_program_and_functions() -> None:
 @pytest.mark.parametrize("inputs", [None, 1, "5u64", {}, ["5u64"], [{"value": 5}], [{"value": "5u128"}], [{}]])
 def test_what_is_no_amount_is_none(inputs: Any) -> None:
     """Amounts are public inputs such as `5u64` and nothing else."""
-    assert Call("", {"inputs": raw(inputs)}).amounts == ()
+    assert Transition("", {"inputs": raw(inputs)}).amounts == ()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ ODD = [None, 1, "x", [], {}, [None], {"transaction": None}, {"transaction": {"ex
 @pytest.mark.parametrize("odd", [*ODD, {"transaction": {"fee": {"transition": None}, "deployment": {"program": 5}}}])
 def test_what_has_another_shape_says_nothing(odd: Any) -> None:
     """Null, numbers and arrays where objects are expected are left out."""
-    assert (calls_of(raw(odd)), deployed_by(raw(odd)), fee_of(raw(odd))) == ([], "", None)
+    assert (calls_of(raw(odd)), deployed_by(raw(odd))) == ([], "")
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,6 @@ from chainq.sinks.atomic_file import AtomicFileSink
 from chainq.sinks.open import open_sink
 
 
-@pytest.mark.parametrize("append", [False, True])
-def test_only_a_file_that_is_appended_to_has_a_length(append: bool, tmp_path: Path) -> None:
-    """A sink says whether it has a length; in others sync and truncate do nothing."""
-    with open_sink(tmp_path / "out", append=append) as sink:
-        sink.write(b"row\nhalf")
-        sink.sync()
-        sink.truncate(4)
-        assert (sink.appends, sink.length) == (append, 4 if append else 0)
-    assert (tmp_path / "out").read_bytes() == (b"row\n" if append else b"row\nhalf")
-
-
 def test_why_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that may not be written is refused before the first request."""
     file = tmp_path / "out"
@@ -29,16 +18,6 @@ def test_why_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(OutputError, match=f"^cannot write {file}: permission denied$"):
         open_sink(file)
-
-
-def test_append_keeps_what_no_checkpoint_recorded(tmp_path: Path) -> None:
-    """Without a recorded length it appends to whatever the file holds, and knows its length at each moment."""
-    file = tmp_path / "out"
-    file.write_bytes(b"old\n")
-    with AppendFileSink(file) as sink:
-        assert sink.length == 4
-        sink.write(b"new")
-        assert (sink.length, file.read_bytes()) == (7, b"old\nnew")
 
 
 def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> None:

@@ -68,9 +68,7 @@ def test_every_attempt_is_reported(clock: FakeClock) -> None:
     assert (first.attempt, first.rows) == (1, None)
     assert first.wait == pytest.approx(0.6)
     assert "HTTP 500" in first.outcome
-    expected = Report("m", "heights 5-9", len(envelope("[]")), 0.0, 2, "ok", 0, None, call=2)
-    assert second == expected._replace(request_id=second.request_id)
-    assert len({first.request_id, second.request_id, ""}) == 3
+    assert second == Report("m", "heights 5-9", len(envelope("[]")), 0.0, 2, "ok", 0, None, call=2)
 
 
 @pytest.mark.parametrize(("outcome", "retries"), [(page(429, "100"), 5), (ExchangeError("ReadError", "gone"), 0)])

@@ -48,8 +48,7 @@ def test_a_response_whose_end_is_known_leaves_the_connection_open(data: bytes) -
 @pytest.mark.parametrize("head", [OK, b"HTTP/1.0 200 OK\r\n", OK + b"Connection: close\r\n"])
 def test_a_response_may_last_until_the_connection_is_closed(head: bytes) -> None:
     """As servers of HTTP/1.0 and some proxies do."""
-    response = received(head + b"\r\n{}", times=2)
-    assert (response.body, response.http_version) == (b"{}", head[:8].decode())
+    assert received(head + b"\r\n{}", times=2).body == b"{}"
 
 
 CHUNKS = CHUNKED + b"2\r\n{}\r\n0\r\n\r\n"

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from typing import Any
 
 import pytest
@@ -124,6 +125,20 @@ def test_whatever_is_done_to_rows_is_named(height: int, command: str, rng: rando
         words = (one.found if one.check == "unexpected" else one.expected) or ""
         seen[one.check].add(words.split()[1].rstrip(":"))
     assert seen == expected
+
+
+@pytest.mark.parametrize("start", ["at1", "au1", "record1"])
+def test_an_id_inside_a_full_block(start: str) -> None:
+    """One character of an ID or a record in the transactions of a block was changed."""
+    rows = rows_of(RICH[5])
+    text = json.dumps(rows["full-blocks"][0]["transactions"])
+    (sent, *_) = re.findall(rf'"({start}[a-z0-9]+)"', text)
+    changed = sent[:-1] + ("q" if sent[-1] != "q" else "p")
+    rows["full-blocks"][0] |= {"transactions": json.loads(text.replace(sent, changed))}
+    found = [one for one in findings(rows, RICH[5]) if one.check == "checksum"]
+    assert [(one.height, one.command, changed in (one.found or "")) for one in found] == [
+        (RICH[5], "full-blocks", True)
+    ]
 
 
 def test_a_row_of_another_block_is_misplaced() -> None:

@@ -13,7 +13,6 @@ pytest.importorskip("aleo")
 
 from chainq.client import TokenBalance
 from chainq.fetching.service import Service
-from chainq.process.progress import Progress
 from chainq.transport.base import ServiceOptions
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
@@ -72,39 +71,16 @@ def test_errors() -> None:
             client.balance(PUBLISHED.text, 5_000_000)
 
 
-class Seen(Progress):
-    """Records what a bar would show: the unit and the heights done, after each report."""
-
-    def __init__(self) -> None:
-        self.shown_as: list[tuple[str, int]] = []
-        self._unit, self._done = "", 0
-
-    def begin(self, total: int | None, unit: str = "heights") -> None:
-        """Begin to count another unit."""
-        del total
-        self._unit, self._done = unit, 0
-
-    def wrote(self, units: int, rows: int, passed: int | None = None) -> None:
-        """Count what is done."""
-        del rows, passed
-        self._done += units
-        self.shown_as.append((self._unit, self._done))
-
-
-def test_progress_never_goes_back_and_the_book_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all heights, those that are read by their ownership rows alone too. The book is recorded as blocks come, but
-    not while an owned record is expected in a later one: the last one is at 261."""
+def test_the_book_is_recorded_as_blocks_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not while an owned record is expected in a later one: the last one is at 261."""
     monkeypatch.setattr("chainq.wallet.balance.RECORDED", 25)
-    seen, service = Seen(), Service(ServiceOptions(url="demo:", dialect="chain"))
+    service = Service(ServiceOptions(url="demo:", dialect="chain"))
     recorded: list[int] = []
     keys, book = checked([("key", PUBLISHED.text)]), Book(30)
     record = lambda: recorded.append(book.next)  # noqa: E731
-    with service, Bookkeeper(keys, service, 1, progress=seen, recorded=record) as keeper:
+    with service, Bookkeeper(keys, service, 1, recorded=record) as keeper:
         keeper.bring_up(book, service.blocks.tip(), service.blocks.hash_of, 300)
     assert recorded == [262, 287, 300]
-    shown = [done for _, done in seen.shown_as]
-    assert shown == sorted(shown)
-    assert seen.shown_as[-1] == ("heights", 270)
 
 
 @pytest.mark.parametrize(

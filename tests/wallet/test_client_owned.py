@@ -2,12 +2,10 @@
 
 from typing import Any, cast
 
-import msgspec
 import pytest
 
 from chainq import Client, IncompleteError, UsageError
 from chainq.wallet.examine import Examiner
-from chainq.wallet.shown import Style, shown_plaintext
 from harness.account import fresh_records
 from harness.services import serving
 from harness.wallet import PUBLISHED, Holding, fresh_key
@@ -32,21 +30,6 @@ def test_rows_of_several_keys_with_their_records() -> None:
     assert [(row["amount"], row["token_id"]) for row in rows] == [(1_000_000, None), (2_000_000, None)] * 2
     assert [(row["height"], "plaintext" in row) for row in last] == [(due[-1][0], False)]
     assert [row["transition_id"] for row in tail] == [rows[3]["transition_id"]] * (due[3][0] > 150)
-
-
-@pytest.mark.parametrize(
-    ("members", "amount", "token"),
-    [
-        (f"amount: {2**128 - 1}u128.private,\n  token_id: 7field.private,", 2**128 - 1, "7field"),
-        ("data: 5u64.private,", None, None),
-    ],
-)
-def test_amounts_keep_every_digit(members: str, amount: int | None, token: str | None) -> None:
-    """As an int; None for a record without one."""
-    text = f"{{\n  owner: {PUBLISHED.address}.private,\n  {members}\n  _nonce: 1group.public\n}}"
-    added = shown_plaintext(text, "a.aleo", Style.PYTHON)
-    row = {name: msgspec.json.decode(value) for name, value in added.items()}
-    assert (row["plaintext"], row["amount"], row["token_id"]) == (text, amount, token)
 
 
 def test_malformed_rows_raise_after_the_last_row() -> None:
@@ -83,11 +66,3 @@ def test_what_is_no_key_is_not_repeated(view_key: object) -> None:
         client.owned(view_key, 0, 5)  # type: ignore[arg-type]  # on purpose
     assert "Key1x" not in str(raised.value)
     assert "AViewKey1ccEt" not in str(raised.value)
-
-
-@pytest.mark.parametrize(("end", "block"), [(110, 50), (28, 5), (2000, 100)])
-def test_a_block_below_the_range_is_refused(end: int, block: int) -> None:
-    """By the range, whatever rows it has."""
-    last = f"--as-of {block} is below the end of the range, height {end - 1}; end the range before height {block + 1}"
-    with Client("demo:") as client, pytest.raises(UsageError, match=last):
-        list(client.owned(PUBLISHED.text, 0, end, unspent=True, as_of=block))

@@ -2,8 +2,7 @@
 
 import pytest
 
-from chainq.wallet.book import Entry
-from chainq.wallet.shown import Amount, Style, amount_in, members_of, shown_plaintext, totals
+from chainq.wallet.shown import Amount, Style, amount_in, members_of, shown_plaintext
 
 RECORD = """{
   owner: aleo1abc.private,
@@ -56,34 +55,18 @@ def test_a_plaintext_of_another_shape_is_shown_as_text() -> None:
     }
 
 
-def test_an_amount_is_text_in_other_formats() -> None:
-    """As of balance: jq and others round numbers above 2**53; a record without a token has null."""
-    added = shown_plaintext(RECORD, "token_registry.aleo", Style.TEXT)
-    assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"%d"' % (2**128 - 1), b'"7field"')
-    added = shown_plaintext("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT)
-    assert (bytes(added["amount"]), bytes(added["token_id"])) == (b'"5"', b"null")
-
-
-def test_totals_of_several_tokens() -> None:
-    """A line for each program and token; also what is unspent, if it is known what is spent."""
-    entries = [
-        Entry(owner, program, token, amount, f"tag{number}", number, "at1x", spent)
-        for number, (owner, program, token, amount, spent) in enumerate(
-            [
-                (0, "b.aleo", "1field", "5", 9),
-                (0, "credits.aleo", "", "7", 9),
-                (1, "b.aleo", "1field", "6", None),
-                (0, "a.aleo", "", None, None),
-            ]
-        )
-    ]
-    assert totals(entries, spends=False) == [
-        "a.aleo: 1 record, -",
-        "b.aleo 1field: 2 records, 11",
-        "credits.aleo: 1 record, 0.000007 credits",
-    ]
-    assert totals(entries, spends=True) == [
-        "a.aleo: 1 record, -; unspent: 1 record, -",
-        "b.aleo 1field: 2 records, 11; unspent: 1 record, 6",
-        "credits.aleo: 1 record, 0.000007 credits; unspent: 0 records",
-    ]
+@pytest.mark.parametrize(
+    ("text", "program", "style", "amount", "token"),
+    [
+        (RECORD, "token_registry.aleo", Style.TEXT, b'"%d"' % (2**128 - 1), b'"7field"'),
+        (RECORD, "token_registry.aleo", Style.PYTHON, b"%d" % (2**128 - 1), b'"7field"'),
+        ("{ microcredits: 5u64 }", "credits.aleo", Style.TEXT, b'"5"', b"null"),
+        ("{ data: 5u64 }", "a.aleo", Style.PYTHON, b"null", b"null"),
+    ],
+)
+def test_an_amount_is_a_number_in_python_alone(
+    text: str, program: str, style: Style, amount: bytes, token: bytes
+) -> None:
+    """As of balance: jq and others round numbers above 2**53; what a record lacks is null."""
+    added = shown_plaintext(text, program, style)
+    assert (bytes(added["amount"]), bytes(added["token_id"])) == (amount, token)

@@ -73,7 +73,7 @@ def _arguments(given: "SqlOptions") -> tuple[str, Bounds, str | None]:
     words = list(given.words or ())
     taken = len(words) > 1 or words == ["-"] or (len(words) == 1 and _looks_like_query(words[0]))
     query = words.pop() if taken else None
-    piped = query == "-" or (query is None and sys.stdin is not None and not stdin.is_terminal())
+    piped = query == "-" or (query is None and sys.stdin is not None and not sys.stdin.isatty())
     if piped:
         query = stdin.everything().strip() or None
     heights = next((word for word in words if is_range(word)), None)

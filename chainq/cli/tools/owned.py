@@ -1,7 +1,6 @@
 """`chainq owned`: the range command over the rows that view keys own."""
 
 import os
-from functools import partial
 
 from chainq.catalog.methods import BY_COMMAND, Column, Schema
 from chainq.catalog.owned import COMMAND, PLAINTEXT_JSON, needed, owned_schema
@@ -11,15 +10,21 @@ from chainq.cli.report import Reporter
 from chainq.cli.run import Picked
 from chainq.cli.run import run as run_command
 from chainq.cli.tool_options import OwnedOptions
-from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, refuse_whole_chain, warn_readable
+from chainq.cli.tools.view_keys import (
+    prepare,
+    range_and_files,
+    read_keys,
+    recorded_owner,
+    refuse_whole_chain,
+    warn_readable,
+)
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.process.pool import cores
-from chainq.text.sanitize import printable
 from chainq.wallet.owned import Wallet, Wanted, heights_in_words
 from chainq.wallet.records import none_of
-from chainq.wallet.shown import Style, totals
+from chainq.wallet.shown import Style
 
 _OWNERSHIP = BY_COMMAND["ownership"]
 
@@ -58,19 +63,10 @@ def run(given: OwnedOptions) -> None:
             refuse_whole_chain("what is unspent", service)
 
     with Wallet(found, wanted, given.workers or cores(), reporter.warn, reporter) as wallet:
-        whole = given.limit is None and not given.follow and given.checkpoint is None
-        picked = Picked(schema, check, identity, partial(_totals, wallet, wanted) if whole else tuple)
-        run_command(query._replace(pick=wallet.owned), given, reporter, picked)
+        run_command(query._replace(pick=wallet.owned), given, reporter, Picked(schema, check, identity))
         if first and wallet.read and (none := none_of(addresses, wallet.owners)):
             reporter.note(f"{heights_in_words(wallet.read)}: {none}")
         wallet.check()
-
-
-def _totals(wallet: Wallet, wanted: Wanted) -> list[str]:
-    """Return the lines below a table. A sum of part of the chain says so: it could pass for what a key owns."""
-    lines = totals([*wallet.entries.values()], spends=wanted.spent and wanted.unspent)
-    part = ["of " + heights_in_words(wallet.read)] if lines and wallet.read and wallet.read.start else []
-    return [printable(line) for line in (*lines, *part)]
 
 
 def _wanted(given: OwnedOptions, format_name: str) -> Wanted:

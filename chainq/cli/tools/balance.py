@@ -12,7 +12,14 @@ from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
-from chainq.cli.view_keys import prepare, range_and_files, read_keys, recorded_owner, refuse_whole_chain, warn_readable
+from chainq.cli.tools.view_keys import (
+    prepare,
+    range_and_files,
+    read_keys,
+    recorded_owner,
+    refuse_whole_chain,
+    warn_readable,
+)
 from chainq.errors import ChainqError, OutputError, Shortfall, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_range, parse_start

@@ -8,9 +8,10 @@ from contextlib import suppress
 from socketserver import TCPServer
 
 from chainq.catalog.identifiers import is_loopback
+from chainq.cli.output import write_names
 from chainq.cli.tool_options import ServeOptions
 from chainq.demo.chain import DEFAULT_TIP, GENESIS_TIME, SPACING, Chain
-from chainq.demo.faults import Faults
+from chainq.demo.faults import Faults, listed_faults
 from chainq.errors import UsageError
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import excerpt, printable
@@ -22,9 +23,7 @@ def run(given: ServeOptions) -> None:
     Raises UsageError, also for an address that cannot be had.
     """
     if "help" in (given.fault or ()):
-        from chainq.cli.tools import list_faults
-
-        list_faults()
+        write_names(listed_faults())
         return
     try:
         with _sample(given) if given.lake is None else _stored(given, given.lake) as server:
