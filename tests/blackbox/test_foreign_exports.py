@@ -99,7 +99,7 @@ def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable
         ("records", column("height", lambda _: None), {}, "a row of height None"),
         ("records", lambda table: table.drop_columns("extra"), {}, "its columns are not those of records"),
         ("records", column("extra", lambda _: "{"), {}, "Expecting property name"),
-        ("records", column("extra", lambda _: "7"), {}, "expected a JSON value that opens with {"),
+        ("records", column("extra", lambda _: "7"), {}, "expected a JSON object"),
         ("records", column("extra", lambda _: "[" * 100_000), {}, ""),
         ("records", same, {"sealed": False}, "Input data was truncated"),
         ("records", same, {"cuts": (5, 5)}, None),
