@@ -112,9 +112,12 @@ class _Backend(httpcore.SyncBackend):
         self.closed = False
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, *args: Any, **kwargs: Any) -> "_Stream":
-        if self.closed:
-            raise httpcore.ConnectError("the transport is closed")
-        return _Stream(super().connect_tcp(host, port, _left(timeout), *args, **kwargs), self.open)
+        if not self.closed:
+            stream = _Stream(super().connect_tcp(host, port, _left(timeout), *args, **kwargs), self.open)
+            if not self.closed:
+                return stream
+            stream.close()  # the transport was closed meanwhile, and knew nothing of it
+        raise httpcore.ConnectError("the transport is closed")
 
 
 class _Stream(httpcore.NetworkStream):

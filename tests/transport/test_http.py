@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
+import httpcore
 import httpx
 import pytest
 from pytest_httpx import HTTPXMock, IteratorStream
@@ -207,6 +209,24 @@ def test_closing_ends_exchanges_in_progress(sent: bytes) -> None:
 
 
 # --- deadlines, other protocols, TLS
+
+
+def test_a_connection_made_while_the_transport_closes_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing cannot know of it yet; nothing is sent on it."""
+    connect = httpcore.SyncBackend.connect_tcp
+    with server(answering(b"{}")) as (url, seen):
+        transport, made = HttpTransport(ServiceOptions(url)), list[httpcore.NetworkStream]()
+
+        def late(*args: Any, **kwargs: Any) -> httpcore.NetworkStream:
+            made.append(connect(*args, **kwargs))
+            transport.close()
+            return made[0]
+
+        monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", late)
+        with pytest.raises(ExchangeError, match="closed"):
+            transport.call(request(b"{}", FAR))
+        assert made[0].get_extra_info("socket").fileno() == -1
+    assert seen == []
 
 
 def test_the_backend_of_httpx_is_where_this_code_expects_it() -> None:
