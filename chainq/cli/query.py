@@ -185,6 +185,14 @@ def is_range(word: str) -> bool:
     return bool(_RANGE.fullmatch(word)) and not os.path.exists(word)  # noqa: PTH110  # a Path raises for a name that is too long
 
 
+def split_range(words: Sequence[str] | None) -> tuple[str | None, list[str]]:
+    """Return the argument that is a range, None without one, and the other arguments. Raises UsageError for two."""
+    ranges = [word for word in words or () if is_range(word)]
+    if ranges[1:]:
+        raise UsageError(f"unexpected argument {ranges[1]}")
+    return ranges[0] if ranges else None, [word for word in words or () if word not in ranges]
+
+
 def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) -> Bounds:
     """Return the bounds that the range options give, or `word`, the argument. `whole`: without any, all of the chain.
 

@@ -10,16 +10,10 @@ from msgspec import Raw
 from chainq.catalog.owned import BALANCE, BALANCE_COLUMNS
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
+from chainq.cli.query import split_range
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
-from chainq.cli.tools.view_keys import (
-    prepare,
-    range_and_files,
-    read_keys,
-    recorded_owner,
-    refuse_whole_chain,
-    warn_readable,
-)
+from chainq.cli.tools import view_keys
 from chainq.errors import ChainqError, OutputError, Shortfall, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_range, parse_start
@@ -61,19 +55,18 @@ def run(given: BalanceCommand) -> None:
     """
     bounds, files = _bounds(given)
     settings = output.settings(BALANCE, given)
-    prepare("balance")
-    found = sorted(read_keys(files, given), key=lambda key: key.address)
-    addresses = [key.address for key in found]
     reporter = Reporter(given)
-    warn_readable(settings.file, reporter.warn)
+    found = view_keys.read_keys("balance", files, given, settings.file, reporter.warn)
+    found.sort(key=lambda key: key.address)
+    addresses = [key.address for key in found]
     with ExitStack() as stack:
         options = connect.service_options(given)
         service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
         if bounds == Bounds() and given.checkpoint is None:
-            refuse_whole_chain("a balance", service)
+            view_keys.refuse_whole_chain("a balance", service)
         start = bounds.start or 0
-        query = {"command": "balance", "owner": recorded_owner(addresses, given.checkpoint), "start": start}
+        query = {"command": "balance", "owner": view_keys.recorded_owner(addresses, given.checkpoint), "start": start}
         query["url"] = mask_url(service.url)
         kept = stack.enter_context(BookCheckpoint(given.checkpoint, query))
         book = kept.content.book
@@ -97,7 +90,7 @@ def run(given: BalanceCommand) -> None:
 
 def _bounds(given: BalanceCommand) -> tuple[Bounds, list[str]]:
     """Return the heights that are given, and the arguments that are files of view keys. Raises UsageError."""
-    word, files = range_and_files(given.keys)
+    word, files = split_range(given.keys)
     if word is not None and (others := given.stated("start", "end")):
         raise UsageError(f"the range {word} cannot be combined with {' or '.join(others)}")
     start, end = (None if text is None else parse_start(text) for text in (given.start, given.end))

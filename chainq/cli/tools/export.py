@@ -1,6 +1,5 @@
 """`chainq export`: partitions of range commands into a folder or an object store; what is decided is in `lake`."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ import msgspec
 from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import DERIVED
 from chainq.cli import connect, output
-from chainq.cli.query import read_bounds
+from chainq.cli.query import read_bounds, split_range
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError, missing_package
@@ -31,8 +30,6 @@ from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
 from chainq.transport.base import Report, ServiceOptions
 
-_RANGE = re.compile(r"[0-9:\u2212]|latest")
-"""How a range begins, and no command does."""
 _MODULES = {"parquet": "pyarrow", "export": "obstore", "dask": "distributed", "delta": "deltalake", "hashes": "aleo"}
 """By extra, the module that it adds to that of `parquet`."""
 
@@ -86,12 +83,8 @@ def _crew(given: ExportCommand, job: Job, tasks: int, hear: Hear) -> Crew:
 
 def _query(given: ExportCommand) -> ExportQuery:
     """Return what the arguments ask for. Raises UsageError."""
-    words = given.words or []
-    ranges = [word for word in words if _RANGE.match(word)]
-    commands = [word for word in words if word not in ranges]
-    if len(ranges) > 1:
-        raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
-    bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
+    heights, commands = split_range(given.words)
+    bounds = read_bounds(given, heights, whole=True)
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")
     if given.hashes and commands and not {NAME, *HASHED, *DERIVED} & {*commands}:  # others are not read from blocks
