@@ -1,11 +1,9 @@
 """`chainq export`: partitions of range commands into a folder or an object store; what is decided is in `lake`."""
 
-from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from shlex import quote
 from threading import Lock
-from typing import Any
 
 import msgspec
 
@@ -18,7 +16,6 @@ from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError, missing_package
 from chainq.fetching.links import TIERS as HASHED
 from chainq.fetching.reading import reason, unchecked, unproved
-from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_count
 from chainq.heights.range import HeightSet, chain_end
 from chainq.lake.export import Export, ExportPlan, ExportQuery, Listener
@@ -28,7 +25,7 @@ from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Hear, Job,
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
-from chainq.transport.base import Report, ServiceOptions
+from chainq.transport.base import Report
 
 _MODULES = {"parquet": "pyarrow", "export": "obstore", "dask": "distributed", "delta": "deltalake", "hashes": "aleo"}
 """By extra, the module that it adds to that of `parquet`."""
@@ -44,7 +41,7 @@ def run(given: ExportCommand) -> None:
     options = connect.service_options(given)
     store = open_store(given.to)
     progress = Progress(reporter, query)
-    with connect.open_service(options, reporter, progress.open) as service:
+    with connect.open_service(options, reporter, progress.call) as service:
         export = Export(service, store, query, reporter.warn)
         if given.dry_run:
             _list(export, reporter)
@@ -133,14 +130,10 @@ class Progress(Listener):
         self.own_calls = self._partitions = self._written = 0
         self._underway: dict[tuple[object, ...], Advance] = {}
 
-    def open(self, options: ServiceOptions, *, report: Callable[[Report], None], **listeners: Any) -> Service:
-        """Return a service whose calls are counted."""
-
-        def count(one: Report) -> None:
-            self.own_calls += 1
-            report(one)
-
-        return Service(options, report=count, **listeners)
+    def call(self, report: Report) -> None:
+        """Count a call of the coordinator."""
+        self.own_calls += 1
+        self._reporter.call(report)
 
     def begin(self, plan: ExportPlan) -> None:
         """Start the bar; if nobody gave the heights, say how much is to be done."""
