@@ -43,9 +43,7 @@ def run(given: "SqlOptions") -> None:
     if store is not None and query is None:
         if settings.file is not None:
             raise UsageError("-o needs a query")
-        made = statements(store, reporter.warn, partial=given.partial)
-        with open_sink(None) as sink:
-            sink.write(made.encode())
+        output.write(statements(store, reporter.warn, partial=given.partial))
         return
     gc.enable()
     database = Database()
