@@ -142,7 +142,9 @@ def _write(book: Book, start: int, addresses: Sequence[str], settings: OutputSet
     if start:
         reporter.warn(Shortfall(f"records before block {start} are not counted"))
     if table or not totals:
-        reporter.note(_as_of(book.as_of))
+        mark = book.as_of
+        when = f", {utc(mark.time)}" if mark and mark.time is not None else ""
+        reporter.note(f"as of block {mark.height}{when}, {printable(mark.hash)}" if mark else "as of no block")
 
 
 def _row(mark: Mark | None, owner: str, total: Total, *, table: bool) -> Raw:
@@ -157,11 +159,3 @@ def _row(mark: Mark | None, owner: str, total: Total, *, table: bool) -> Raw:
         *(total.records, received, total.unspent_records, unspent),
     )
     return Raw(msgspec.json.encode(dict(zip(BALANCE_COLUMNS, values, strict=True))))
-
-
-def _as_of(mark: Mark | None) -> str:
-    """Return the block that a book is as of, in words."""
-    if mark is None:
-        return "as of no block"
-    when = "" if mark.time is None else f", {utc(mark.time)}"
-    return f"as of block {mark.height}{when}, {printable(mark.hash)}"
