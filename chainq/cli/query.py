@@ -91,8 +91,6 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     given.exclude("follow", "reverse", "page", "until")
     if given.follow and query.bounds.end is not None:
         raise UsageError("--follow cannot be combined with --end")
-    if given.checkpoint is not None and query.bounds.last is not None:
-        raise UsageError("--checkpoint cannot be combined with latest")
     if given.checkpoint is None and not given.follow:
         return None
     from chainq.resume.rounds import ResumeSettings

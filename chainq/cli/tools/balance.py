@@ -95,7 +95,7 @@ def _bounds(given: BalanceCommand) -> tuple[Bounds, list[str]]:
         raise UsageError(f"the range {word} cannot be combined with {' or '.join(others)}")
     start, end = (None if text is None else parse_start(text) for text in (given.start, given.end))
     bounds = Bounds(start=start, end=end) if word is None else parse_range(word)
-    if bounds.last is not None or min(bounds.start or 0, bounds.end or 0) < 0:
+    if min(bounds.start or 0, bounds.end or 0) < 0:
         raise UsageError("balance needs heights such as 12345, not counted from the tip")
     if bounds.end is not None and given.checkpoint is not None:
         raise UsageError("--end cannot be combined with --checkpoint")
