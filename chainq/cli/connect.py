@@ -12,7 +12,7 @@ from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.heights.range import chain_end
 from chainq.process.signals import end_at
-from chainq.transport.base import ServiceOptions
+from chainq.transport.base import Report, ServiceOptions
 
 if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
@@ -32,13 +32,16 @@ def service_options(given: "ServiceFlags") -> ServiceOptions:
     return options._replace(until=end_at(time.monotonic() + parse_age(options.deadline, "deadline"), options.deadline))
 
 
-def open_service(given: ServiceOptions, reporter: Reporter, make: Callable[..., Service] = Service) -> Service:
-    """Return the service that options, environment and profile name, made by `make`. Raises UsageError."""
+def open_service(given: ServiceOptions, reporter: Reporter, call: Callable[[Report], None] | None = None) -> Service:
+    """Return the service that options, environment and profile name. Raises UsageError.
+
+    `call`: hears of its calls, instead of the reporter.
+    """
     options = completed(given)
     if not options.url:
         what = f"profile {given.profile!r} has no url" if given.profile else "no service URL"
         raise UsageError(f"{what}: pass --url URL, set CHAINQ_URL or a profile, or try --url demo:")
-    return make(options, report=reporter.call, warn=reporter.warn, trace=reporter.trace)
+    return Service(options, report=call or reporter.call, warn=reporter.warn, trace=reporter.trace)
 
 
 def note_tip(error: NotFoundError, service: Service) -> None:

@@ -3,12 +3,14 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
 
 from chainq.text.sanitize import mask_keys, printable
 
 RUN = os.urandom(4).hex()
 """The id of this run, in each line of the JSON log."""
+GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
 
 
 class Lines:
@@ -31,8 +33,9 @@ def clock() -> str:
 
 def rendered(level: str, text: str, **fields: object) -> str:
     """Return a message as text, or as an object with `time`, `level`, `run`, `message`,
-    and fields that have a value. Keys are masked.
+    and fields that have a value; sanitized, and keys are masked.
     """
+    text = printable(text)
     if not Lines.json:
         return mask_keys(text)
     import msgspec
@@ -43,7 +46,8 @@ def rendered(level: str, text: str, **fields: object) -> str:
     return mask_keys(line.decode())
 
 
-def write(level: str, text: str) -> None:
-    """Write a line to stderr. Raises OSError, ValueError or AttributeError if that is closed."""
-    sys.stderr.write(rendered(level, printable(text)) + "\n")
-    sys.stderr.flush()
+def write(line: str) -> None:
+    """Write a line to stderr; if that is closed, exit codes have to do."""
+    with suppress(*GONE):
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()

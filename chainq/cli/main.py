@@ -138,7 +138,4 @@ def _complain(arguments: list[str], message: str, error: BaseException) -> None:
     command = f" {arguments[0]}" if arguments and arguments[0] in PlainGroup.catalogue else ""
     said = sentences(_without_secrets(message, arguments), *getattr(error, "__notes__", []))
     parts = abridged(said, _LONGEST)
-    try:
-        log.write("error", f"chainq{command}: {' '.join(parts.split())}")
-    except (OSError, AttributeError, ValueError):  # stderr is closed; the exit code has to do
-        return
+    log.write(log.rendered("error", f"chainq{command}: {' '.join(parts.split())}"))

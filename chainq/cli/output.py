@@ -46,11 +46,6 @@ class OutputSettings(NamedTuple):
     typed: tuple[Column, ...] = ()
 
     @property
-    def recorded_format(self) -> str:
-        """Return what a checkpoint records as the format. A table is only looked at: other runs may write to a pipe."""
-        return self.format if self.can.append else "jsonl"
-
-    @property
     def has_header(self) -> bool:
         """Return whether the output begins with a header that an option leaves out."""
         return self.format in _WITH_HEADER and self.spec.header

@@ -91,8 +91,6 @@ def resume_settings(query: Query, given: "MethodOptions") -> "ResumeSettings | N
     given.exclude("follow", "reverse", "page", "until")
     if given.follow and query.bounds.end is not None:
         raise UsageError("--follow cannot be combined with --end")
-    if given.checkpoint is not None and query.bounds.last is not None:
-        raise UsageError("--checkpoint cannot be combined with latest")
     if given.checkpoint is None and not given.follow:
         return None
     from chainq.resume.rounds import ResumeSettings
@@ -183,6 +181,14 @@ def is_range(word: str) -> bool:
     with suppress(UsageError):
         return parse_range(word) is not None
     return bool(_RANGE.fullmatch(word)) and not os.path.exists(word)  # noqa: PTH110  # a Path raises for a name that is too long
+
+
+def split_range(words: Sequence[str] | None) -> tuple[str | None, list[str]]:
+    """Return the argument that is a range, None without one, and the other arguments. Raises UsageError for two."""
+    ranges = [word for word in words or () if is_range(word)]
+    if ranges[1:]:
+        raise UsageError(f"unexpected argument {ranges[1]}")
+    return ranges[0] if ranges else None, [word for word in words or () if word not in ranges]
 
 
 def read_bounds(given: "RangeOptions", word: str | None = None, *, whole: bool) -> Bounds:

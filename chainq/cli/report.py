@@ -12,13 +12,11 @@ from chainq.errors import Shortfall
 from chainq.formats.protocol import Output
 from chainq.process.progress import Progress
 from chainq.sinks.base import Sink
-from chainq.text.sanitize import printable
 from chainq.transport.base import Report
 
 if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags
 
-_GONE = (OSError, ValueError, AttributeError)  # what writing to a closed stderr raises
 LARGE = 2**20  # bytes of a response: a run that gets none as large is spared the 3 ms that loading ctypes takes
 _FIELDS = ("method", "call", "attempt", "seconds", "rows", "wait")  # of a request in the JSON log
 LONG_WAIT = 1.0  # seconds; a shorter wait for a retry is not reported
@@ -36,11 +34,10 @@ class Reporter(Progress):
 
     def line(self, text: str, level: str = "info", **fields: object) -> None:
         """Print one line, which JSON shows with a level and fields; a closed stderr is ignored."""
-        shown = log.rendered(level, printable(text), **fields)
-        with self._lock, suppress(*_GONE):
+        shown = log.rendered(level, text, **fields)
+        with self._lock, suppress(*log.GONE):
             if not self.print_above(shown):
-                sys.stderr.write(shown + "\n")
-                sys.stderr.flush()
+                log.write(shown)
 
     def warn(self, text: str) -> None:
         """Print a warning, unless `--quiet` and the warning is not about completeness (`Shortfall`)."""
@@ -116,7 +113,7 @@ class Reporter(Progress):
 
     def end(self) -> None:
         """End the progress: remove the bar, and print the totals unless an error or a signal ends the run."""
-        with suppress(*_GONE):
+        with suppress(*log.GONE):
             totals = self.close()
             if totals and self._rows_apart and sys.exc_info()[0] is None:
                 self.line(f"chainq: {totals}")

@@ -209,7 +209,8 @@ def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[
         "url": mask_url(service.url),
         # As stated, and not as detected: a checkpoint is opened, and its place found writable, before any request.
         "dialect": None if is_shared(method) else service.dialect.name,
-        "format": settings.recorded_format,
+        # A table is only looked at: other runs may write to a pipe.
+        "format": settings.format if settings.can.append else "jsonl",
         "columns": settings.requested,
         **{name: True for name, is_so in switches.items() if is_so},
         **({} if query.where is None else query.where.given),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 from chainq.catalog import identifiers
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import UsageError
-from chainq.heights.bounds import LATEST, bounds_of, parse_count, parse_height
+from chainq.heights.bounds import bounds_of, parse_count
 from chainq.query import Query
 from chainq.rows.where import Where
 
@@ -117,12 +117,6 @@ def written(value: object) -> str:
 def most(limit: int | None) -> int | None:
     """Return the number of rows that `limit` allows. Raises UsageError."""
     return None if limit is None else parse_count(written(limit), "limit")
-
-
-def lookup(value: Height) -> Height:
-    """Return the height of one block, or LATEST. Raises UsageError."""
-    text = written(value).strip()
-    return LATEST if text == LATEST else parse_height(text)
 
 
 def integer(name: str, value: int, low: int, high: int) -> int:

@@ -20,7 +20,7 @@ from chainq.errors import IncompleteError, UsageError
 from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading
 from chainq.fetching.service import Service
-from chainq.heights.bounds import HIGHEST, parse_height
+from chainq.heights.bounds import HIGHEST, LATEST, parse_height
 from chainq.process import Closing
 from chainq.process.progress import Progress
 from chainq.query import Batch, Query
@@ -133,9 +133,9 @@ class Client(Closing):
         return self._rows(query)
 
     def _height(self, given: Height) -> int:
-        height = arguments.lookup(given)
+        text = arguments.written(given).strip()
         with while_open():
-            return height if isinstance(height, int) else self._service.blocks.latest_height(known=False)
+            return self._service.blocks.latest_height(known=False) if text == LATEST else parse_height(text)
 
     def _warn_unowned(self, addresses: Sequence[str], owners: Collection[int]) -> None:
         """Log which addresses own nothing: once, as programs may read new blocks every minute."""

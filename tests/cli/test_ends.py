@@ -60,11 +60,11 @@ def test_a_signal_while_an_error_is_printed_ends_the_run(
     """By that signal, without a traceback."""
     write, came = log.write, list[str]()
 
-    def interrupted(level: str, text: str) -> None:
+    def interrupted(line: str) -> None:
         if not came:
-            came.append(text)
+            came.append(line)
             raise signals.Interrupted(15)
-        write(level, text)
+        write(line)
 
     monkeypatch.setattr(log, "write", interrupted)
     assert main.run(["records", "--nonsense"]) == -15

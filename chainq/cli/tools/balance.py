@@ -10,16 +10,10 @@ from msgspec import Raw
 from chainq.catalog.owned import BALANCE, BALANCE_COLUMNS
 from chainq.cli import connect, output
 from chainq.cli.output import OutputSettings
+from chainq.cli.query import split_range
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import BalanceCommand
-from chainq.cli.tools.view_keys import (
-    prepare,
-    range_and_files,
-    read_keys,
-    recorded_owner,
-    refuse_whole_chain,
-    warn_readable,
-)
+from chainq.cli.tools import view_keys
 from chainq.errors import ChainqError, OutputError, Shortfall, UsageError, is_lasting
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds, parse_range, parse_start
@@ -61,19 +55,18 @@ def run(given: BalanceCommand) -> None:
     """
     bounds, files = _bounds(given)
     settings = output.settings(BALANCE, given)
-    prepare("balance")
-    found = sorted(read_keys(files, given), key=lambda key: key.address)
-    addresses = [key.address for key in found]
     reporter = Reporter(given)
-    warn_readable(settings.file, reporter.warn)
+    found = view_keys.read_keys("balance", files, given, settings.file, reporter.warn)
+    found.sort(key=lambda key: key.address)
+    addresses = [key.address for key in found]
     with ExitStack() as stack:
         options = connect.service_options(given)
         service = stack.enter_context(connect.open_service(options, reporter))
         stack.callback(reporter.end)
         if bounds == Bounds() and given.checkpoint is None:
-            refuse_whole_chain("a balance", service)
+            view_keys.refuse_whole_chain("a balance", service)
         start = bounds.start or 0
-        query = {"command": "balance", "owner": recorded_owner(addresses, given.checkpoint), "start": start}
+        query = {"command": "balance", "owner": view_keys.recorded_owner(addresses, given.checkpoint), "start": start}
         query["url"] = mask_url(service.url)
         kept = stack.enter_context(BookCheckpoint(given.checkpoint, query))
         book = kept.content.book
@@ -97,12 +90,12 @@ def run(given: BalanceCommand) -> None:
 
 def _bounds(given: BalanceCommand) -> tuple[Bounds, list[str]]:
     """Return the heights that are given, and the arguments that are files of view keys. Raises UsageError."""
-    word, files = range_and_files(given.keys)
+    word, files = split_range(given.keys)
     if word is not None and (others := given.stated("start", "end")):
         raise UsageError(f"the range {word} cannot be combined with {' or '.join(others)}")
     start, end = (None if text is None else parse_start(text) for text in (given.start, given.end))
     bounds = Bounds(start=start, end=end) if word is None else parse_range(word)
-    if bounds.last is not None or min(bounds.start or 0, bounds.end or 0) < 0:
+    if min(bounds.start or 0, bounds.end or 0) < 0:
         raise UsageError("balance needs heights such as 12345, not counted from the tip")
     if bounds.end is not None and given.checkpoint is not None:
         raise UsageError("--end cannot be combined with --checkpoint")
@@ -149,7 +142,9 @@ def _write(book: Book, start: int, addresses: Sequence[str], settings: OutputSet
     if start:
         reporter.warn(Shortfall(f"records before block {start} are not counted"))
     if table or not totals:
-        reporter.note(_as_of(book.as_of))
+        mark = book.as_of
+        when = f", {utc(mark.time)}" if mark and mark.time is not None else ""
+        reporter.note(f"as of block {mark.height}{when}, {printable(mark.hash)}" if mark else "as of no block")
 
 
 def _row(mark: Mark | None, owner: str, total: Total, *, table: bool) -> Raw:
@@ -164,11 +159,3 @@ def _row(mark: Mark | None, owner: str, total: Total, *, table: bool) -> Raw:
         *(total.records, received, total.unspent_records, unspent),
     )
     return Raw(msgspec.json.encode(dict(zip(BALANCE_COLUMNS, values, strict=True))))
-
-
-def _as_of(mark: Mark | None) -> str:
-    """Return the block that a book is as of, in words."""
-    if mark is None:
-        return "as of no block"
-    when = "" if mark.time is None else f", {utc(mark.time)}"
-    return f"as of block {mark.height}{when}, {printable(mark.hash)}"

@@ -12,13 +12,12 @@ import msgspec
 from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli import connect
-from chainq.cli.output import as_json
+from chainq.cli.output import as_json, write
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profiles
 from chainq.doctor.diagnosis import WORKS, Check, Diagnosis, diagnose
 from chainq.doctor.prober import Prober
-from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
 from chainq.text.width import aligned, terminal_width, wrap
@@ -43,10 +42,9 @@ def run(given: DoctorCommand) -> None:
             diagnosis = diagnose(prober, url, stated, int(time.time()))
     if diagnosis.dialect is not None:
         dialect_cache.remember(url, diagnosis.dialect)
-    with open_sink(None) as sink:
-        sink.write((_json(diagnosis) if form else _table(diagnosis)).encode())
-        if not form and diagnosis.dialect is not None and not service.options.profile:
-            sink.write(f"\n{_profile(diagnosis, url, options, has_headers=bool(headers))}".encode())
+    new = diagnosis.dialect is not None and not service.options.profile
+    profile = _profile(diagnosis, url, options, has_headers=bool(headers)) if new else ""
+    write(_json(diagnosis) if form else _table(diagnosis) + profile)
     if said := profiles.hidden(profiles.read()):
         reporter.warn(said)
     for check in diagnosis.checks:
@@ -88,16 +86,13 @@ def _folded(checks: Sequence[Check]) -> Iterator[Check]:
 
 
 def _profile(diagnosis: Diagnosis, url: str, options: ServiceOptions, *, has_headers: bool) -> str:
-    """Return the lines of a profile for `config.toml`, without what may be secret: the user adds a name and that."""
+    """Return an empty line and those of a profile for `config.toml`, without what may be secret: that the user adds."""
     secret = mask_url(url) != url
     values: dict[str, object] = {"url": None if secret else url, "dialect": diagnosis.dialect}
     values |= {"rate": options.rate, "timeout": options.timeout}
-    lines = [f"# a profile, for {profiles.config_file()}", "[profiles.NAME]"]
-    lines += [f"{key} = {_value(value)}" for key, value in values.items() if value is not None]
+    lines = ["", f"# a profile, for {profiles.config_file()}", "[profiles.NAME]"]
+    # A JSON string is a TOML one, except for DEL and for escaped pairs of surrogates.
+    texts = {key: json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f") for key, value in values.items()}
+    lines += [f"{key} = {text}" for key, text in texts.items() if values[key] is not None]
     lines += ['# url = "…": it has credentials'] * secret + ['# headers = { NAME = "env:VARIABLE" }'] * has_headers
     return "\n".join(lines) + "\n"
-
-
-def _value(value: object) -> str:
-    # A JSON string is a TOML one, except for this character and for escaped pairs of surrogates.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

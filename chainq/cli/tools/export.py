@@ -1,25 +1,21 @@
 """`chainq export`: partitions of range commands into a folder or an object store; what is decided is in `lake`."""
 
-import re
-from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from shlex import quote
 from threading import Lock
-from typing import Any
 
 import msgspec
 
 from chainq.catalog.identifiers import STORES
 from chainq.catalog.tables import DERIVED
 from chainq.cli import connect, output
-from chainq.cli.query import read_bounds
+from chainq.cli.query import read_bounds, split_range
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
 from chainq.errors import UsageError, missing_package
 from chainq.fetching.links import TIERS as HASHED
 from chainq.fetching.reading import reason, unchecked, unproved
-from chainq.fetching.service import Service
 from chainq.heights.bounds import parse_count
 from chainq.heights.range import HeightSet, chain_end
 from chainq.lake.export import Export, ExportPlan, ExportQuery, Listener
@@ -29,10 +25,8 @@ from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Hear, Job,
 from chainq.process.pool import cores
 from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
-from chainq.transport.base import Report, ServiceOptions
+from chainq.transport.base import Report
 
-_RANGE = re.compile(r"[0-9:\u2212]|latest")
-"""How a range begins, and no command does."""
 _MODULES = {"parquet": "pyarrow", "export": "obstore", "dask": "distributed", "delta": "deltalake", "hashes": "aleo"}
 """By extra, the module that it adds to that of `parquet`."""
 
@@ -47,7 +41,7 @@ def run(given: ExportCommand) -> None:
     options = connect.service_options(given)
     store = open_store(given.to)
     progress = Progress(reporter, query)
-    with connect.open_service(options, reporter, progress.open) as service:
+    with connect.open_service(options, reporter, progress.call) as service:
         export = Export(service, store, query, reporter.warn)
         if given.dry_run:
             _list(export, reporter)
@@ -86,12 +80,8 @@ def _crew(given: ExportCommand, job: Job, tasks: int, hear: Hear) -> Crew:
 
 def _query(given: ExportCommand) -> ExportQuery:
     """Return what the arguments ask for. Raises UsageError."""
-    words = given.words or []
-    ranges = [word for word in words if _RANGE.match(word)]
-    commands = [word for word in words if word not in ranges]
-    if len(ranges) > 1:
-        raise UsageError(f"two ranges, {ranges[0]} and {ranges[1]}: expected one")
-    bounds = read_bounds(given, ranges[0] if ranges else None, whole=True)
+    heights, commands = split_range(given.words)
+    bounds = read_bounds(given, heights, whole=True)
     if given.no_full_blocks and NAME not in commands:
         raise UsageError(f"--no-full-blocks needs {NAME}")
     if given.hashes and commands and not {NAME, *HASHED, *DERIVED} & {*commands}:  # others are not read from blocks
@@ -140,14 +130,10 @@ class Progress(Listener):
         self.own_calls = self._partitions = self._written = 0
         self._underway: dict[tuple[object, ...], Advance] = {}
 
-    def open(self, options: ServiceOptions, *, report: Callable[[Report], None], **listeners: Any) -> Service:
-        """Return a service whose calls are counted."""
-
-        def count(one: Report) -> None:
-            self.own_calls += 1
-            report(one)
-
-        return Service(options, report=count, **listeners)
+    def call(self, report: Report) -> None:
+        """Count a call of the coordinator."""
+        self.own_calls += 1
+        self._reporter.call(report)
 
     def begin(self, plan: ExportPlan) -> None:
         """Start the bar; if nobody gave the heights, say how much is to be done."""

@@ -5,19 +5,12 @@ import os
 from chainq.catalog.methods import BY_COMMAND, Column, Schema
 from chainq.catalog.owned import COMMAND, PLAINTEXT_JSON, needed, owned_schema
 from chainq.cli import output
-from chainq.cli.query import read_query
+from chainq.cli.query import read_query, split_range
 from chainq.cli.report import Reporter
 from chainq.cli.run import Picked
 from chainq.cli.run import run as run_command
 from chainq.cli.tool_options import OwnedOptions
-from chainq.cli.tools.view_keys import (
-    prepare,
-    range_and_files,
-    read_keys,
-    recorded_owner,
-    refuse_whole_chain,
-    warn_readable,
-)
+from chainq.cli.tools import view_keys
 from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
@@ -34,7 +27,7 @@ def run(given: OwnedOptions) -> None:
 
     IncompleteError at the end, after all rows, if some could not be compared.
     """
-    given.range, files = range_and_files(given.keys)
+    given.range, files = split_range(given.keys)
     given.exclude("spent", "checkpoint", "follow")  # written rows would have to change when a record is spent
     given.exclude("unspent", "checkpoint", "follow")
     format_name = output.format_name(given)
@@ -46,13 +39,11 @@ def run(given: OwnedOptions) -> None:
         given.columns = [column.path for column in sorted(shown, key=lambda column: column.brief)]
     wanted = _wanted(given, format_name)
     query = read_query(_OWNERSHIP, given)  # first, so that nobody types a key for arguments that are wrong
-    prepare(COMMAND)
-    found = read_keys(files, given)
-    addresses = [key.address for key in found]
-    identity = {"owner": recorded_owner(addresses, given.checkpoint)}
-    first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     reporter = Reporter(given)
-    warn_readable(output.file_of(given), reporter.warn)
+    found = view_keys.read_keys(COMMAND, files, given, output.file_of(given), reporter.warn)
+    addresses = [key.address for key in found]
+    identity = {"owner": view_keys.recorded_owner(addresses, given.checkpoint)}
+    first = given.checkpoint is None or not os.path.exists(given.checkpoint)  # noqa: PTH110  # for names that are too long
     if like_table and len(found) == 1:
         given.columns = [path for path in given.columns or () if path != "owner"]
     schema = _schema(wanted, given, several=len(found) > 1)
@@ -60,7 +51,7 @@ def run(given: OwnedOptions) -> None:
     def check(service: Service) -> None:
         service.need(*wanted.commands)
         if wanted.unspent and query.bounds == Bounds():  # the newest blocks alone would pass for what a key owns
-            refuse_whole_chain("what is unspent", service)
+            view_keys.refuse_whole_chain("what is unspent", service)
 
     with Wallet(found, wanted, given.workers or cores(), reporter.warn, reporter) as wallet:
         run_command(query._replace(pick=wallet.owned), given, reporter, Picked(schema, check, identity))

@@ -8,12 +8,11 @@ from contextlib import suppress
 from socketserver import TCPServer
 
 from chainq.catalog.identifiers import is_loopback
-from chainq.cli.output import write_names
+from chainq.cli.output import write, write_names
 from chainq.cli.tool_options import ServeOptions
 from chainq.demo.chain import DEFAULT_TIP, GENESIS_TIME, SPACING, Chain
 from chainq.demo.faults import Faults, listed_faults
 from chainq.errors import UsageError
-from chainq.sinks.open import open_sink
 from chainq.text.sanitize import excerpt, printable
 
 
@@ -35,8 +34,7 @@ def run(given: ServeOptions) -> None:
 
 def _serve(given: ServeOptions, server: TCPServer) -> None:
     shown = f"[{given.host}]" if ":" in given.host else given.host
-    with open_sink(None) as sink:
-        sink.write(f"http://{shown}:{server.server_address[1]}/\n".encode())
+    write(f"http://{shown}:{server.server_address[1]}/\n")
     server.serve_forever(poll_interval=0.1)
 
 

@@ -32,7 +32,7 @@ def run(given: ShowCommand) -> None:
     missing: list[NotFoundError] = []
     form = as_json(given)
     with connect.open_service(connect.service_options(given), Reporter(given)) as service, open_sink(None) as sink:
-        for number, name in enumerate(filter(None, expanded(words, _object))):
+        for number, name in enumerate(filter(None, expanded(words, lambda line: parts.check(value_in(line, _FIELDS))))):
             try:
                 gathered = service.blocks.from_first(partial(parts.gather, service, name, given.last))
             except NotFoundError as error:
@@ -46,11 +46,6 @@ def run(given: ShowCommand) -> None:
             failure = NotFoundError("; ".join(map(str, missing)), missing=names)
             connect.note_tip(failure, service)
             raise failure
-
-
-def _object(line: str) -> str:
-    """Return the object in a line of standard input. Raises UsageError."""
-    return parts.check(value_in(line, _FIELDS))
 
 
 def _drawn(given: ShowCommand, form: bool, gathered: parts.Parts, service: Service) -> bytes:

@@ -12,7 +12,7 @@ from chainq.catalog.identifiers import is_data_set
 from chainq.catalog.methods import BY_COMMAND, Column, Schema
 from chainq.catalog.tables import FETCHED
 from chainq.cli import connect, output, stdin
-from chainq.cli.query import is_range, read_bounds
+from chainq.cli.query import read_bounds, split_range
 from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.defaults import DEFAULT_LAST
@@ -43,9 +43,7 @@ def run(given: "SqlOptions") -> None:
     if store is not None and query is None:
         if settings.file is not None:
             raise UsageError("-o needs a query")
-        made = statements(store, reporter.warn, partial=given.partial)
-        with open_sink(None) as sink:
-            sink.write(made.encode())
+        output.write(statements(store, reporter.warn, partial=given.partial))
         return
     gc.enable()
     database = Database()
@@ -76,9 +74,7 @@ def _arguments(given: "SqlOptions") -> tuple[str, Bounds, str | None]:
     piped = query == "-" or (query is None and sys.stdin is not None and not sys.stdin.isatty())
     if piped:
         query = stdin.everything().strip() or None
-    heights = next((word for word in words if is_range(word)), None)
-    if heights is not None:
-        words.remove(heights)
+    heights, words = split_range(words)
     if len(words) > 1:
         raise UsageError(f"unexpected argument {words[1]}: expected [RANGE|DEST] and one query in quotes")
     wrong = [word for word in words if not is_data_set(word)] if query is None else [query]

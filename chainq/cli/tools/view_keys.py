@@ -10,9 +10,7 @@ from shlex import quote
 import msgspec
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.cli.query import is_range
 from chainq.cli.tool_options import KeyOptions
-from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.hashes import sdk
 from chainq.heights.range import HeightRange
@@ -23,37 +21,22 @@ from chainq.wallet import keys
 SALT_BYTES = 16
 
 
-def range_and_files(words: Sequence[str] | None) -> tuple[str | None, list[str]]:
-    """Return the argument that is a range, if any, and those that are files of view keys. Raises UsageError."""
-    ranges = [word for word in words or () if is_range(word)]
-    if ranges[1:]:
-        raise UsageError(f"unexpected argument {ranges[1]}")
-    return ranges[0] if ranges else None, [word for word in words or () if word not in ranges]
-
-
-def read_keys(files: Sequence[str], given: KeyOptions) -> list[keys.ViewKey]:
+def read_keys(
+    command: str, files: Sequence[str], given: KeyOptions, output: Path | None, warn: Callable[[str], None]
+) -> list[keys.ViewKey]:
     """Return the keys of the files that are arguments and of `--view-key-file`, else of the environment or a prompt.
 
-    Raises UsageError.
-    """
-    return keys.read([*map(Path, files), *(given.view_key_file or ())], insecure=given.insecure_key_file)
-
-
-def prepare(command: str) -> None:
-    """Check for aleo-sdk before a key is read, and keep keys out of core dumps. Raises UsageError.
-
-    Files that the run creates are for its user alone, as they say who owns records: the sinks know no rows, so this is
-    the place.
+    Checks for aleo-sdk before, and keeps keys out of core dumps. Files that the run creates are for its user alone, as
+    they say who owns records: the sinks know no rows, so this is the place. Warns of an output file that exists and
+    that other users can read: its mode stays. Raises UsageError.
     """
     sdk.check_installed(command, "wallet")
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     os.umask(os.umask(0o777) | 0o077)
-
-
-def warn_readable(file: Path | None, warn: Callable[[str], None]) -> None:
-    """Warn of a file that exists and that other users can read: rows go there, and its mode stays."""
-    if file is not None and file.is_file() and file.stat().st_mode & 0o044:
-        warn(f"other users can read {quoted(str(file))}; chmod 600 {quote(str(file))}")
+    found = keys.read([*map(Path, files), *(given.view_key_file or ())], insecure=given.insecure_key_file)
+    if output is not None and output.is_file() and output.stat().st_mode & 0o044:
+        warn(f"other users can read {quoted(str(output))}; chmod 600 {quote(str(output))}")
+    return found
 
 
 def refuse_whole_chain(what: str, service: Service) -> None:
