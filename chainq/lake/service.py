@@ -6,16 +6,20 @@ standard library: POST to any path handles requests, and GET /healthz checks tha
 
 import math
 import re
+import resource
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from email.message import Message
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from itertools import islice
+from operator import itemgetter
 from threading import BoundedSemaphore
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -46,9 +50,9 @@ MOST_REQUEST = 150 * 1024
 READERS = 8
 """Requests that read files at the same time; others wait."""
 SECONDS = 10
-"""How long a connection may send nothing while a request of it is due."""
-BACKLOG = 32
-"""Connections accepted at once."""
+"""How long a connection may take to send a request, and stay open without one."""
+MOST_CONNECTIONS, BACKLOG = 512, 32
+"""Open connections (at most half of the files that the process may open), and connections accepted at once."""
 _JSON = "application/json"
 _MOST_NUMBER = 2**32 - 1
 """Highest argument: heights are 32-bit integers, and no page behind that many exists."""
@@ -239,15 +243,33 @@ def _argument(param: Param, params: dict[str, Any]) -> int | str:
 
 
 class Server(ThreadingHTTPServer):
-    """An HTTP server of a data set, with a thread for each connection. Raises OSError if the address is unavailable."""
+    """An HTTP server of a data set, with a thread for each connection. Raises OSError if the address is unavailable.
+
+    `open`: since when each connection waits for the end of a request, infinity for those that got one.
+    """
 
     request_queue_size = BACKLOG
 
     def __init__(self, service: StoredService, host: str, port: int, *, verbose: bool = False) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.service, self.host, self.verbose = service, host, verbose
-        self.reading = BoundedSemaphore(READERS)
+        self.reading, self.open = BoundedSemaphore(READERS), dict[Any, float]()
+        self._most = min(MOST_CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
         super().__init__((host, port), _Connection)
+
+    def service_actions(self) -> None:
+        """End connections that take too long to send a request and, if too many are open, those that wait longest: so
+        clients that never finish their requests lock out nobody. `serve_forever` calls it all the time."""
+        late, excess = monotonic() - SECONDS, len(self.open) - self._most
+        for place, (connection, since) in enumerate(sorted(self.open.copy().items(), key=itemgetter(1))):
+            if since < late or place < excess:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget a connection that has ended."""
+        self.open.pop(request, None)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a caller that hangs up; show any other error as the standard library does."""
@@ -261,7 +283,7 @@ class _Connection(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def handle_one_request(self) -> None:
-        self.connection.settimeout(SECONDS)
+        self.server.open[self.connection] = monotonic()
         super().handle_one_request()
 
     def do_POST(self) -> None:
@@ -286,7 +308,7 @@ class _Connection(BaseHTTPRequestHandler):
         if not re.fullmatch("[0-9]{1,9}", length) or int(length) > MOST_REQUEST:
             return 413, b"request entity too large\n"
         body = self.rfile.read(int(length))
-        self.connection.settimeout(None)
+        server.open[self.connection] = math.inf
         try:
             if gets:  # apart from the requests, which may wait for each other
                 server.service.reader.check_store()

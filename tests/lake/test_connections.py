@@ -1,6 +1,7 @@
 """The connections of `chainq serve --lake`."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -44,3 +45,12 @@ def test_a_request_has_a_time(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> N
         peer.sendall(sent)
         received = b"".join(iter(lambda: peer.recv(1000), b""))
     assert received.startswith(b"HTTP/1.1 204" if sent.endswith(b"GET") else b"")
+
+
+def test_a_byte_now_and_then_gives_no_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is that of the whole request, not that between two of its bytes."""
+    monkeypatch.setattr(service, "SECONDS", 0.2)
+    with connection() as peer, pytest.raises(ConnectionError):
+        for _ in range(500):
+            peer.sendall(b"P")
+            time.sleep(0.02)
