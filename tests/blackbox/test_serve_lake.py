@@ -239,6 +239,7 @@ def test_requests_half_sent_lock_out_nobody(chainq: Program, lake: Path) -> None
         for peer in peers[-100:]:
             peer.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n[")
             assert post(url, rpc("latest/block"))[0] == 200
+        peers[0].settimeout(5)  # half of the time that a connection may be silent
         assert peers[0].recv(100) == b""  # ended
 
 
