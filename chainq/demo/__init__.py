@@ -1,9 +1,9 @@
 """The built-in sample chain: `demo:` in process and `chainq serve` on a socket.
 
 It contains a chain that is computed and never stored, and a service that responds like deployed servers, faults
-included. Nothing here may import the client except the plain values of `transport.base`, and in the client only
-`fetching.service` makes the service and its transport. The two sides exchange only bytes, so neither can hide the
-other's mistakes.
+included. Nothing here may import the client except the plain values of `transport.base` and the checksums of
+`catalog.bech32`, which published vectors test, and in the client only `fetching.service` makes the service and its
+transport. The two sides exchange only bytes, so neither can hide the other's mistakes.
 
 ```
 ids.py        numbers -> bech32m texts and field elements, and back

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.registry import JSON, NO_END, Answer, Ask, Memory, Reply, RpcError, page
+from chainq.demo.registry import JSON, NO_END, NO_FAULTS, Answer, Ask, Faults, Memory, Reply, RpcError, page
 from chainq.demo.results import Results
 from chainq.transport.base import ExchangeError, Request, Response, check_size
 
@@ -136,7 +135,8 @@ class Service:
                 raise RpcError(-32600, "Invalid Request")
             key, value = "result", self._result(name, request.get("params"), ask.number)
         except RpcError as refused:
-            key, value = "error", orjson.dumps({"code": refused.code, "message": refused.message})
+            code, message = refused.args
+            key, value = "error", orjson.dumps({"code": code, "message": message})
         answer: Answer = self.faults.applied("body", Answer(request.get("id"), key, value), ask)
         return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (orjson.dumps(answer.id), answer.key.encode(), answer.value)
 
