@@ -4,6 +4,7 @@ IDs of the service are long, so that the limit of 90 characters of BIP 173 is no
 """
 
 import re
+from collections.abc import Iterable
 
 ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 BECH32, BECH32M = 1, 0x2BC830A3
@@ -12,9 +13,8 @@ for _generator in (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3):
     TERMS += [_generator ^ term for term in TERMS]
 
 
-def polymod(values: list[int]) -> int:
-    """Return the BCH checksum of 5-bit values (BIP 173, "Checksum")."""
-    checksum = 1
+def polymod(values: Iterable[int], checksum: int = 1) -> int:
+    """Return the BCH checksum of 5-bit values (BIP 173, "Checksum"). `checksum`: of the values before them."""
     for value in values:
         checksum = (checksum & 0x1FFFFFF) << 5 ^ value ^ TERMS[checksum >> 25]
     return checksum

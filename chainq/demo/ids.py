@@ -8,6 +8,8 @@ from functools import cached_property, lru_cache
 from math import gcd
 from typing import TypeVar
 
+from chainq.catalog.bech32 import ALPHABET, BECH32M, expand, polymod
+
 _T = TypeVar("_T")
 
 WORD = (1 << 64) - 1
@@ -16,13 +18,8 @@ WORD = (1 << 64) - 1
 FIELD_ORDER = 8444461749428370424248824938781546531375899335154063827935233455917409239041
 """Field elements are the decimal numbers below this one."""
 
-_ALPHABET = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-_TO_TEXT = bytes(_ALPHABET[i & 31] for i in range(256))
+_TO_TEXT = (ALPHABET * 8).encode()
 _LOW_5 = bytes(i & 31 for i in range(256))
-_TERMS = [0]  # what the five bits shifted out of the checksum's register feed back into it
-for _term in (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3):
-    _TERMS += [_term ^ known for known in _TERMS]
-_BECH32M = 0x2BC830A3
 _CARRIED = 13  # symbols of five bits that hold the word itself: 65 bits
 
 _MULTIPLY_1, _MULTIPLY_2 = 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53
@@ -74,13 +71,6 @@ def group(word: int) -> str:
     return f"{word * _SPREAD % FIELD_ORDER}group"
 
 
-def _remainder(values: bytes, start: int = 0) -> int:
-    check = start
-    for value in values:
-        check = (check & 0x1FFFFFF) << 5 ^ value ^ _TERMS[check >> 25]
-    return check
-
-
 def _six(check: int) -> bytes:
     return bytes(check >> shift & 31 for shift in (25, 20, 15, 10, 5, 0))
 
@@ -103,7 +93,7 @@ def _tables(symbols: int, bits: int) -> tuple[list[int], ...]:
             values = bytearray(_CARRIED) + noise[at * loose : (at + 1) * loose]
             values[at // 5] = 1 << at % 5
             values[-1] &= 31 << symbols * 5 % 8 & 31  # the bits that pad the last byte stay zero (BIP 173)
-            table[1 << bit] = int.from_bytes(bytes(values) + _six(_remainder(bytes(values) + bytes(6))))
+            table[1 << bit] = int.from_bytes(bytes(values) + _six(polymod(bytes(values) + bytes(6), 0)))
         for index in range(1, 256):
             lowest = index & -index
             if index != lowest:
@@ -123,9 +113,8 @@ class Coder:
     @cached_property
     def _ready(self) -> tuple[int, tuple[list[int], ...]]:
         """The common part of all texts, and the tables; made at first use, to keep start-up fast."""
-        head = self._prefix[:-1].encode()
-        start = _remainder(bytes(c >> 5 for c in head) + b"\0" + bytes(c & 31 for c in head), 1)
-        base = int.from_bytes(_six(_remainder(bytes(self._symbols + 6), start) ^ _BECH32M))
+        values = [*expand(self._prefix[:-1]), *bytes(self._symbols + 6)]
+        base = int.from_bytes(_six(polymod(values) ^ BECH32M))
         return base, _tables(self._symbols, self._bits)
 
     @lru_cache(maxsize=4096)  # noqa: B019  # there are ten coders; many rows hold the same ID
@@ -141,8 +130,8 @@ class Coder:
         if not text.isascii() or not text.startswith(self._prefix):
             return None
         word = 0
-        for at, symbol in enumerate(text.encode()[len(self._prefix) :][:_CARRIED]):
-            word |= _ALPHABET.find(symbol) % 32 << at * 5
+        for at, symbol in enumerate(text[len(self._prefix) :][:_CARRIED]):
+            word |= ALPHABET.find(symbol) % 32 << at * 5
         word &= WORD
         return word if self.text(word) == text else None
 

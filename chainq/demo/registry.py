@@ -7,11 +7,10 @@ are bytes, so that the model servers of the tests can have the same faults.
 
 import re
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
@@ -29,11 +28,7 @@ _Change = TypeVar("_Change", bound=Change)
 
 
 class RpcError(Exception):
-    """The call gets a JSON-RPC error: `code` and `message` of its error object."""
-
-    def __init__(self, code: int | str, message: str) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
+    """The call gets a JSON-RPC error, whose code and message are the arguments."""
 
 
 class Item(NamedTuple):
@@ -47,10 +42,9 @@ class Item(NamedTuple):
 Items = list[Item]
 
 
-class Book(ABC):
+class Book(Protocol):
     """A chain whose rows can be read."""
 
-    @abstractmethod
     def rows(self, ask: "Ask") -> Items:
         """Return the rows `offset` to `offset + limit` of a range, as far as the tip."""
 

@@ -1,7 +1,7 @@
 """Service: one JSON-RPC body in, one Reply out. Methods, envelope, argument checks, errors.
 
-It uses neither sockets nor httpx: `DemoTransport` and `http_server.py` move the bytes. Rows are in `results.py`, faults
-in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
+It uses neither sockets nor httpx: `DemoTransport` and `process.serving` move the bytes. Rows are in `results.py`,
+faults in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
 
 The methods are data: their names in each dialect, their parameters, and their limits. The `chain` dialect follows
 docs/protocol.md, "Methods", row by row; `aleo` follows its table in "Dialects". A third dialect would be a third table.
@@ -17,13 +17,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.registry import JSON, NO_END, Answer, Ask, Memory, Reply, RpcError, page
+from chainq.demo.registry import JSON, NO_END, NO_FAULTS, Answer, Ask, Faults, Memory, Reply, RpcError, page
 from chainq.demo.results import Results
 from chainq.transport.base import ExchangeError, Request, Response, check_size
-
-MOST_BYTES = 150 * 1024
-"""Request bodies above this are refused with HTTP 413 (docs/protocol.md, "Envelope and errors")."""
 
 
 class Method(NamedTuple):
@@ -123,8 +119,6 @@ class Service:
     def respond(self, body: bytes) -> Reply:
         """Return the response to the body of one POST. Never raises: errors are in the response."""
         number = next(self._numbers)
-        if len(body) > MOST_BYTES:
-            return page(413, "PayloadTooLargeError: request entity too large")
         try:
             content = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -141,7 +135,8 @@ class Service:
                 raise RpcError(-32600, "Invalid Request")
             key, value = "result", self._result(name, request.get("params"), ask.number)
         except RpcError as refused:
-            key, value = "error", orjson.dumps({"code": refused.code, "message": refused.message})
+            code, message = refused.args
+            key, value = "error", orjson.dumps({"code": code, "message": message})
         answer: Answer = self.faults.applied("body", Answer(request.get("id"), key, value), ask)
         return b'{"jsonrpc":"2.0","id":%s,"%s":%s}' % (orjson.dumps(answer.id), answer.key.encode(), answer.value)
 
@@ -190,6 +185,21 @@ def _arguments(method: Method, params: Any) -> dict[str, Any]:
     if span < 0 or (method.span is not None and span > method.span) or args.get("size", 0) > method.most:
         raise RpcError(-32602, "Invalid params")
     return args
+
+
+def answer(service: Service, _: str, headers: Mapping[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Return the response to an HTTP request, as `process.serving.Server` asks for it."""
+    import gzip
+
+    reply = service.respond(body)
+    time.sleep(reply.latency)
+    sent, told = reply.body, {"Content-Type": reply.content_type, **reply.headers}
+    if reply.gzip and "gzip" in headers.get("accept-encoding", "").lower():
+        sent, told["Content-Encoding"] = gzip.compress(sent, 1), "gzip"
+    if reply.cut:
+        told |= {"Content-Length": str(len(sent)), "Connection": "close"}
+        sent = sent[: len(sent) // 2]
+    return reply.status, told, sent
 
 
 class DemoTransport:

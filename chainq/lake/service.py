@@ -5,14 +5,8 @@ standard library: POST to any path handles requests, and GET /healthz checks tha
 """
 
 import math
-import re
-import socket
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from email.message import Message
 from functools import partial
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
 from itertools import islice
 from threading import BoundedSemaphore
@@ -27,6 +21,7 @@ from chainq.defaults import MAX_MEMORY
 from chainq.errors import ChainqError, IncompleteError
 from chainq.heights.range import HeightRange
 from chainq.lake import reader
+from chainq.process.serving import TEXT, Answer
 from chainq.query import Batch
 from chainq.rows.fields import object_of
 from chainq.transport.base import Request, Response, check_size
@@ -41,14 +36,8 @@ PAGE, MOST_ROWS = 10_000, 100_000
 """Rows of a page whose size the request does not name, and rows of any page."""
 MOST_BYTES = 64 * 2**20
 """Bytes of the results of a body, however many requests it has. Any single block fits."""
-MOST_REQUEST = 150 * 1024
-"""Bytes of a request; larger ones get HTTP 413, as from deployed servers (docs/protocol.md, "Envelope and errors")."""
 READERS = 8
 """Requests that read files at the same time; others wait."""
-SECONDS = 10
-"""How long a connection may send nothing while a request of it is due."""
-BACKLOG = 32
-"""Connections accepted at once."""
 _JSON = "application/json"
 _MOST_NUMBER = 2**32 - 1
 """Highest argument: heights are 32-bit integers, and no page behind that many exists."""
@@ -73,6 +62,7 @@ class StoredService:
     def __init__(self, destination: str, memory: int = MAX_MEMORY) -> None:
         self._read = partial(reader.Reader, destination, memory)
         self.reader = self._read()
+        self._reading = BoundedSemaphore(READERS)
         self._methods: Mapping[str, Callable[[Method, dict[Role, Any]], Iterator[Raw] | Raw | None]] = {
             "block": self._block,
             "latest": self._latest,
@@ -107,7 +97,8 @@ class StoredService:
         if content == []:
             return error(None, ENVELOPE, "Invalid Request")
         room = Room(MOST_BYTES)
-        told = [self._told(request, room) for request in (content if isinstance(content, list) else [content])]
+        with self._reading:
+            told = [self._told(request, room) for request in (content if isinstance(content, list) else [content])]
         parts = [part for part in told if part is not None]
         return b"[" + b",".join(parts) + b"]" if isinstance(content, list) and parts else b"".join(parts)
 
@@ -238,77 +229,28 @@ def _argument(param: Param, params: dict[str, Any]) -> int | str:
     return value
 
 
-class Server(ThreadingHTTPServer):
-    """An HTTP server of a data set, with a thread for each connection. Raises OSError if the address is unavailable."""
-
-    request_queue_size = BACKLOG
-
-    def __init__(self, service: StoredService, host: str, port: int, *, verbose: bool = False) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self.service, self.host, self.verbose = service, host, verbose
-        self.reading = BoundedSemaphore(READERS)
-        super().__init__((host, port), _Connection)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a caller that hangs up; show any other error as the standard library does."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
-
-class _Connection(BaseHTTPRequestHandler):
-    server: Server
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def handle_one_request(self) -> None:
-        self.connection.settimeout(SECONDS)
-        super().handle_one_request()
-
-    def do_POST(self) -> None:
-        status, body = self._answer()
-        self.close_connection = self.close_connection or status >= HTTPStatus.BAD_REQUEST  # an unread body may follow
-        self.send_response(status)
-        self.send_header("Content-Type", _JSON if body[:1] in (b"{", b"[") else "text/plain; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Connection", "close" if self.close_connection else "keep-alive")
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_GET = do_POST  # noqa: N815
-
-    def _answer(self) -> tuple[int, bytes]:
-        """Return the status and the body of a response."""
-        length, server, gets = self.headers.get("Content-Length", "0"), self.server, self.command == "GET"
-        if refusal := _refusal(self.headers, server.host):
-            return 400, refusal
-        if gets and self.path != "/healthz":
-            return 404, b"not found\n"
-        if not re.fullmatch("[0-9]{1,9}", length) or int(length) > MOST_REQUEST:
-            return 413, b"request entity too large\n"
-        body = self.rfile.read(int(length))
-        self.connection.settimeout(None)
-        try:
-            if gets:  # apart from the requests, which may wait for each other
-                server.service.reader.check_store()
-                return 200, b"ok\n"
-            with server.reading:
-                response = server.service.respond(body)
-        except ChainqError as failure:
-            return 503, f"{failure}\n".encode()
-        return 200 if response else 204, response
-
-    def log_message(self, *words: Any) -> None:
-        if self.server.verbose:
-            super().log_message(*words)
+def answer(service: StoredService, bound: str, asked: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Return the response to an HTTP request, as `process.serving.Server` asks for it. `bound`: the server's host."""
+    if not _is_own(headers.get("host", "localhost"), bound):
+        return 400, TEXT, b"invalid Host header: expected localhost, an IP address, or the host of the server\n"
+    if asked.startswith("GET ") and asked != "GET /healthz":
+        return 404, TEXT, b"not found\n"
+    try:
+        if asked == "GET /healthz":  # apart from the requests, which may wait for each other
+            service.reader.check_store()
+            return 200, TEXT, b"ok\n"
+        response = service.respond(body)
+    except ChainqError as failure:
+        return 503, TEXT, f"{failure}\n".encode()
+    return 200 if response else 204, {"Content-Type": _JSON}, response
 
 
-def _refusal(headers: Message, bound: str) -> bytes:
-    """Return what is wrong with a request that a web page or a proxy may have been tricked to send; empty for none."""
-    host = headers.get("Host", "localhost")
+def _is_own(host: str, bound: str) -> bool:
+    """Return whether a request names this server. A web page that reads it through a name of its own, by DNS rebinding,
+    does not: browsers always name the host."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     try:
         ip_address(name.removeprefix("[").removesuffix("]"))
     except ValueError:
-        if name.lower().rstrip(".") not in ("localhost", bound.lower()):  # DNS rebinding: browsers always name the host
-            return b"invalid Host header: expected localhost, an IP address, or the host at which the server listens\n"
-    return b"Transfer-Encoding is not supported\n" if "Transfer-Encoding" in headers else b""  # RFC 9112, section 6.1
+        return name.lower().rstrip(".") in ("localhost", bound.lower())
+    return True

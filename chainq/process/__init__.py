@@ -1,4 +1,4 @@
-"""Signals, threads, worker processes and the progress bar."""
+"""Signals, threads, worker processes, the progress bar, and a server."""
 
 import sys
 from abc import ABC, abstractmethod

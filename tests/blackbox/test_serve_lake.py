@@ -1,6 +1,7 @@
 """chainq serve --lake: an export as a service for others, and what it does with requests that it cannot answer."""
 
 import json
+import resource
 import shutil
 import socket
 import urllib.error
@@ -8,6 +9,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -222,6 +224,23 @@ def connection(url: str) -> socket.socket:
     """A connection to a server."""
     address = urllib.parse.urlsplit(url)
     return socket.create_connection((address.hostname, address.port), timeout=LONGEST)
+
+
+def test_requests_half_sent_lock_out_nobody(chainq: Program, lake: Path) -> None:
+    """More of them than the server may open files: the oldest is ended for the next one."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as stack:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))  # which the server takes over
+        try:
+            url = stack.enter_context(mirror(chainq, lake))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        peers = [stack.enter_context(connection(url)) for _ in range(130)]
+        for peer in peers[-100:]:
+            peer.sendall(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n[")
+            assert post(url, rpc("latest/block"))[0] == 200
+        peers[0].settimeout(5)  # half of the time that a connection may be silent
+        assert peers[0].recv(100) == b""  # ended
 
 
 def test_health(url: str) -> None:

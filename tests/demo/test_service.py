@@ -96,10 +96,10 @@ def test_a_bad_envelope_is_an_invalid_request(body: bytes) -> None:
     assert envelope(body)["error"]["code"] == -32600
 
 
-def test_malformed_and_oversized_bodies_get_html() -> None:
-    for body, status in ((b"{", 400), (b"", 400), (b"\xff", 400), (b" " * (150 * 1024 + 1), 413)):
+def test_malformed_bodies_get_html() -> None:
+    for body in (b"{", b"", b"\xff"):
         reply = QUIET.respond(body)
-        assert reply.status == status
+        assert reply.status == 400
         assert reply.content_type.startswith("text/html")
         assert b"<html>" in reply.body
 

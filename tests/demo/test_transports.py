@@ -2,20 +2,21 @@
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.demo.http_server import DemoServer
-from chainq.demo.service import Service
+from chainq.demo.service import Service, answer
+from chainq.process.serving import Server
 from harness.sample import CHAIN
 
 
 @pytest.fixture
-def server(request: pytest.FixtureRequest) -> Iterator[DemoServer]:
-    with DemoServer(Service(CHAIN, getattr(request, "param", Faults())), "127.0.0.1", 0) as listening:
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with Server(partial(answer, Service(CHAIN, getattr(request, "param", Faults()))), "127.0.0.1", 0) as listening:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield listening
@@ -23,8 +24,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[DemoServer]:
         thread.join()
 
 
-def test_a_socket_serves_several_calls_on_one_connection(server: DemoServer) -> None:
-    url = f"http://127.0.0.1:{server.port}/"
+def test_a_socket_serves_several_calls_on_one_connection(server: Server) -> None:
+    url = f"http://127.0.0.1:{server.server_port}/"
     opened: list[str] = []
 
     def trace(name: str, _: Any) -> None:
@@ -42,16 +43,18 @@ def test_a_socket_serves_several_calls_on_one_connection(server: DemoServer) -> 
 
 
 @pytest.mark.parametrize("server", [Faults("gzip")], indirect=True)
-def test_a_socket_compresses_for_those_who_accept_it(server: DemoServer) -> None:
+def test_a_socket_compresses_for_those_who_accept_it(server: Server) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "getBlocks", "params": {"start": 0, "end": 50}}
     for accepted, coding in (("gzip", "gzip"), ("identity", "")):
-        response = httpx.post(f"http://127.0.0.1:{server.port}/", json=call, headers={"Accept-Encoding": accepted})
+        response = httpx.post(
+            f"http://127.0.0.1:{server.server_port}/", json=call, headers={"Accept-Encoding": accepted}
+        )
         assert response.headers.get("Content-Encoding", "") == coding
         assert len(response.json()["result"]) == 50
 
 
 @pytest.mark.parametrize("server", [Faults("truncate-rate:1", "gzip")], indirect=True)
-def test_a_socket_can_break_off_in_the_middle_of_a_body(server: DemoServer) -> None:
+def test_a_socket_can_break_off_in_the_middle_of_a_body(server: Server) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "getBlocks", "params": {"start": 0, "end": 500}}
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
-        httpx.post(f"http://127.0.0.1:{server.port}/", json=call)
+        httpx.post(f"http://127.0.0.1:{server.server_port}/", json=call)

@@ -203,7 +203,7 @@ class Server(Book):
         try:
             found = faults.lists.rows(faults.lists.applied("request", ask, ask))
         except RpcError as error:
-            raise TooHeavyError(error.message) from None
+            raise TooHeavyError(error.args[1]) from None
         if rng.random() < faults.random_cut:
             found = found[: rng.randint(0, len(found))]
         return [Raw(item.row) for item in found]

@@ -162,7 +162,7 @@ class PageServer(Book):
         try:
             items = lists.rows(ask)
         except RpcError as error:
-            raise (TooHeavyError if error.message == TOO_HEAVY else GatewayError)(error.message) from None
+            raise (TooHeavyError if error.args[1] == TOO_HEAVY else GatewayError)(error.args[1]) from None
         heavy = any(len(self.blocks[item.height]) > faults.pool for item in items)
         if heavy and faults.pool and (size > faults.pool or request.ahead > 3):
             raise GatewayError("pool")

@@ -8,13 +8,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, NamedTuple, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 from unittest.mock import patch
 
-from chainq.demo import http_server
-from chainq.demo.service import DemoTransport, Service
+from chainq.demo.service import DemoTransport, Service, answer
 from chainq.fetching.service import IN_PROCESS
+from chainq.process.serving import Server
 from chainq.transport.base import ExchangeError, Request, Response
 from harness import inside
 from harness.inside import LONGEST as LONGEST
@@ -165,8 +166,8 @@ class Servers:
     @contextmanager
     def own(self, *switches: str) -> Iterator[str]:
         """The URL of a server of the caller's own."""
-        made: list[Service] = []
-        with patch("chainq.cli.tools.serve._serve", lambda _given, started: made.append(started.service)):
+        made: list[Any] = []
+        with patch.object(Server, "serve_forever", lambda started, **_: made.extend(started.handler.args)):
             ran = self._program("serve", "--port", "0", "--dialect", DIALECT, *switches)
         assert ran.code == 0, ran.err
         with serving(made[0]) as url:
@@ -207,8 +208,8 @@ class Inside(DemoTransport):
 def serving(service: Service, *released: threading.Event) -> Iterator[str]:
     """The URL of a service, on a socket for programs and without one for runs within this process. `released`: what
     calls may wait for; set at the end, or no server would end."""
-    server = http_server.DemoServer(service, "127.0.0.1", 0)
-    url = f"http://127.0.0.1:{server.port}/"
+    server = Server(partial(answer, service), "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.server_port}/"
     IN_PROCESS[url] = lambda: Inside(service)
     vars(service).pop("_answer", None)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": None}, daemon=True)

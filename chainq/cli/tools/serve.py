@@ -3,9 +3,9 @@
 import errno
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from socketserver import TCPServer
+from functools import partial
 
 from chainq.catalog.identifiers import is_loopback
 from chainq.cli.output import write, write_names
@@ -13,6 +13,7 @@ from chainq.cli.tool_options import ServeOptions
 from chainq.demo.chain import DEFAULT_TIP, GENESIS_TIME, SPACING, Chain
 from chainq.demo.faults import Faults, listed_faults
 from chainq.errors import UsageError
+from chainq.process.serving import Answer, Handler, Server
 from chainq.text.sanitize import excerpt, printable
 
 
@@ -25,23 +26,19 @@ def run(given: ServeOptions) -> None:
         write_names(listed_faults())
         return
     try:
-        with _sample(given) if given.lake is None else _stored(given, given.lake) as server:
-            _serve(given, server)
+        handler = _sample(given) if given.lake is None else _stored(given, given.lake)
+        with Server(partial(_logged, handler) if given.verbose else handler, given.host, given.port) as server:
+            shown = f"[{given.host}]" if ":" in given.host else given.host
+            write(f"http://{shown}:{server.server_port}/\n")
+            server.serve_forever(poll_interval=0.1)
     except OSError as error:
         hint = "--port 0 takes any free port" if error.errno == errno.EADDRINUSE else ""
         raise UsageError(f"cannot listen on {given.host}:{given.port}: {error.strerror}", hint) from None
 
 
-def _serve(given: ServeOptions, server: TCPServer) -> None:
-    shown = f"[{given.host}]" if ":" in given.host else given.host
-    write(f"http://{shown}:{server.server_address[1]}/\n")
-    server.serve_forever(poll_interval=0.1)
-
-
-def _sample(given: ServeOptions) -> TCPServer:
-    """Return the server of the sample chain. Raises UsageError, OSError."""
-    from chainq.demo.http_server import DemoServer
-    from chainq.demo.service import Service
+def _sample(given: ServeOptions) -> Handler:
+    """Return what answers for the sample chain. Raises UsageError."""
+    from chainq.demo.service import Service, answer
 
     given.exclude("sealed", "tip", "now")
     if not is_loopback(given.host):
@@ -52,16 +49,15 @@ def _sample(given: ServeOptions) -> TCPServer:
     except ValueError as error:
         raise UsageError(f"invalid --fault: {error}") from None
     chain, tip = _chain(given)
-    service = Service(chain, faults, given.dialect, given.shuffle, tip=tip)
-    return DemoServer(service, given.host, given.port, _log if given.verbose else None)
+    return partial(answer, Service(chain, faults, given.dialect, given.shuffle, tip=tip))
 
 
-def _stored(given: ServeOptions, destination: str) -> TCPServer:
-    """Return the server of a data set. Raises UsageError, OSError."""
-    from chainq.lake.service import Server, StoredService
+def _stored(given: ServeOptions, destination: str) -> Handler:
+    """Return what answers for a data set. Raises UsageError."""
+    from chainq.lake.service import StoredService, answer
 
     given.exclude("lake", *ServeOptions.__annotations__.keys() - {"lake", "host", "port", "verbose"})
-    return Server(StoredService(destination), given.host, given.port, verbose=given.verbose)
+    return partial(answer, StoredService(destination), given.host)
 
 
 def _chain(given: ServeOptions) -> tuple[Chain, Callable[[], int]]:
@@ -83,7 +79,9 @@ def _chain(given: ServeOptions) -> tuple[Chain, Callable[[], int]]:
     return chain, lambda: max(chain.tip, chain.height_at(time.time()))  # the clock may be set back
 
 
-def _log(status: int, body: bytes) -> None:
-    """Print a call to stderr, with the HTTP status of its response."""
+def _logged(handler: Handler, asked: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Return the answer to a request; print its HTTP status and the request to stderr."""
+    answer = handler(asked, headers, body)
     with suppress(OSError):  # stderr may be closed; calls are answered all the same
-        sys.stderr.write(f"{status} {excerpt(body.decode(errors='replace'))}\n")
+        sys.stderr.write(f"{answer[0]} {excerpt(body.decode(errors='replace'))}\n")
+    return answer

@@ -1,22 +1,20 @@
-"""The connections of `chainq serve --lake`."""
+"""The connections of `chainq serve`."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from chainq.lake import service
+from chainq.process import serving
 
 
 @contextmanager
 def connection() -> Iterator[socket.socket]:
-    """A connection to a server whose service has no response to anything."""
-    stored: Any = SimpleNamespace(respond=lambda _: b"")
-    with service.Server(stored, "127.0.0.1", 0) as server:
+    """A connection to a server that has no response to anything."""
+    with serving.Server(lambda *_: (204, {}, b""), "127.0.0.1", 0) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
@@ -39,8 +37,17 @@ def connection() -> Iterator[socket.socket]:
 )
 def test_a_request_has_a_time(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
     """A connection that has not sent one by then ends, also in the middle of its next one."""
-    monkeypatch.setattr(service, "SECONDS", 0.05)
+    monkeypatch.setattr(serving, "SECONDS", 0.05)
     with connection() as peer:
         peer.sendall(sent)
         received = b"".join(iter(lambda: peer.recv(1000), b""))
     assert received.startswith(b"HTTP/1.1 204" if sent.endswith(b"GET") else b"")
+
+
+def test_a_byte_now_and_then_gives_no_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time is that of the whole request, not that between two of its bytes."""
+    monkeypatch.setattr(serving, "SECONDS", 0.2)
+    with connection() as peer, pytest.raises(ConnectionError):
+        for _ in range(500):
+            peer.sendall(b"P")
+            time.sleep(0.02)
