@@ -195,11 +195,6 @@ def text_of(value: bytes | Raw | None) -> str:
     return sent[1:-1].decode() if b"\\" not in sent else json.loads(sent)
 
 
-def text_or_none(value: Raw | None) -> str | None:
-    """Return a value as text, None for null and for no value: a number and a string of its digits are the same."""
-    return None if value is None or bytes(value) == b"null" else text_of(value)
-
-
 _INTEGER = msgspec.json.Decoder(int, strict=False)
 
 
