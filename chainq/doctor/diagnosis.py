@@ -224,7 +224,7 @@ class Examination:
         if method.param(Role.ADDRESS):
             known[Role.ADDRESS] = _address_in(*self.outcomes.values()) or ""
             heights = (max(0, window.end - ADDRESS_HEIGHTS), window.end)
-        elif method.sized:
+        elif method.page_size:
             heights = (window.start, window.end)
         else:  # one height; of `blocks` one below the tip, so that `range_end` can see the next one
             start = below if method.command == "blocks" else window.busiest
