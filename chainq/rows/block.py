@@ -115,18 +115,15 @@ class Transition(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """A member of a full block's `transactions`, or a looked-up transaction: its members, and those of the transaction
-    in it; the transitions that happened, that of the fee last; and those that did not, because it was rejected."""
+    """A member of a full block's `transactions`, or a looked-up transaction: its ID, its members, and those of the
+    transaction in it; the transitions that happened, that of the fee last; and those that did not, because it was
+    rejected."""
 
+    id: str
     outer: dict[str, Raw]
     inner: dict[str, Raw]
     transitions: list[Transition]
     intended: list[Transition]
-
-    @property
-    def id(self) -> str:
-        """Its ID."""
-        return text_of(self.inner.get("id"))
 
 
 class Block(NamedTuple):
@@ -148,11 +145,6 @@ class Block(NamedTuple):
     def outputs(self) -> list[RecordOutput]:
         """The outputs that are records."""
         return [output for transition in self.transitions for output in transition.records]
-
-    @property
-    def spent(self) -> list[tuple[str, str]]:
-        """The tag and the transaction of each input that has a tag."""
-        return [(tag, transition.transaction) for transition in self.transitions for tag in transition.spent]
 
 
 def read_block(row: Raw) -> Block:
@@ -181,7 +173,7 @@ def read_transaction(confirmed: bytes | Raw) -> Transaction:
     intended = _executed(name, rejected) + _executed(name, object_of(rejected.get("execution")))
     fee = object_of(object_of(inner.get("fee")).get("transition"))
     happened = _executed(name, object_of(inner.get("execution")))
-    return Transaction(outer, inner, happened + [Transition(name, fee, fee=True)] * bool(fee), intended)
+    return Transaction(name, outer, inner, happened + [Transition(name, fee, fee=True)] * bool(fee), intended)
 
 
 def _executed(transaction: str, execution: Mapping[str, Raw]) -> list[Transition]:
