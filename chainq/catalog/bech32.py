@@ -35,7 +35,7 @@ def fault(text: str, prefix: str = "") -> str:
     head, _, data = text.lower().rpartition("1")
     if not re.fullmatch(prefix or "[!-~]+", head):
         return f"expected {f'{prefix}1 at its beginning' if prefix else 'a prefix followed by 1, such as aleo1'}"
-    values = [ALPHABET.find(symbol) for symbol in data]
+    values = list(map(ALPHABET.find, data))
     if len(values) < 6 or -1 in values or polymod(expand(head) + values) not in (BECH32, BECH32M):
         return "the checksum does not match: a character is wrong, missing or extra"
     return ""

@@ -43,11 +43,11 @@ class Method(Schema):
     """One method of the service, and the rows that it sends to the command that calls it.
 
     `name`: in requests. `max_heights`: documented limit of heights in a request; `first_heights`: heights of the first
-    request where there is none. `page_size`: initial page size; `page_size_max`: documented limit of it. `order`: path
-    of the value that orders rows within a height. `repeats`: equal rows may occur in one response, so that a row has no
-    identity. `function`: path of the function that a row is about, for --function, as `program` for --program. `fee`:
-    path of the calls that pay fees, if these are elsewhere. `condition`: an example for --where, empty if the command
-    cannot leave rows out.
+    request where there is none. `page_size`: initial page size, None if it takes none; `page_size_max`: documented
+    limit of it. `order`: path of the value that orders rows within a height. `repeats`: equal rows may occur in one
+    response, so that a row has no identity. `function`: path of the function that a row is about, for --function, as
+    `program` for --program. `fee`: path of the calls that pay fees, if these are elsewhere. `condition`: an example for
+    --where, empty if the command cannot leave rows out.
     """
 
     name: str
@@ -77,11 +77,6 @@ class Method(Schema):
     def listed(self) -> bool:
         """Return whether the method gives a list of rows for one height."""
         return self.param(Role.HEIGHT) is not None and self.shape is Shape.ROWS
-
-    @property
-    def sized(self) -> bool:
-        """Return whether the method takes a page size."""
-        return self.param(Role.SIZE) is not None
 
     @property
     def stored(self) -> bool:

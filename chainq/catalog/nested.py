@@ -4,7 +4,7 @@ A shape is a leaf, a list of one shape, or a dict of the members of an object. T
 (docs/protocol.md, "Values"); what the published interface does not type is a leaf, too, whatever is in it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from chainq.catalog.methods import Column, Kind
@@ -50,7 +50,7 @@ SHAPES: dict[str, Shape] = {
 """The shapes of nested columns by their paths. Of others, such as certificates by round number, the keys are data."""
 
 
-def known_column(name: str, columns: Iterable[Column]) -> Column | None:
+def known_column(name: str, columns: Collection[Column]) -> Column | None:
     """Return the column of that name, None if there is none; `a[].b` is `b` of each item of the array `a`."""
     known = {column.path: column for column in columns}
     array, brackets, _ = name.partition("[]")
@@ -63,19 +63,17 @@ def known_column(name: str, columns: Iterable[Column]) -> Column | None:
     return known.get(name)
 
 
-def selectable_column(name: str, columns: Iterable[Column]) -> Column | None:
+def selectable_column(name: str, columns: Collection[Column]) -> Column | None:
     """Return the same as `known_column`; also for an object that contains columns, as a whole."""
-    known = list(columns)
-    inside = any(column.path.startswith(f"{name}.") for column in known)
-    return known_column(name, known) or (Column(name, "object", kind=Kind.DATA) if inside else None)
+    inside = any(column.path.startswith(f"{name}.") for column in columns)
+    return known_column(name, columns) or (Column(name, "object", kind=Kind.DATA) if inside else None)
 
 
-def column_by_end(name: str, columns: Iterable[Column]) -> Column | None:
+def column_by_end(name: str, columns: Collection[Column]) -> Column | None:
     """Return the one column, or member of an array, whose path ends in that name; None if none does, or several do."""
-    known = list(columns)
-    paths = [path for column in known for path in (column.path, *members(column.path))]
+    paths = [path for column in columns for path in (column.path, *members(column.path))]
     ends = [path for path in paths if path.endswith(f".{name}")]
-    return known_column(ends[0], known) if len(ends) == 1 else None
+    return known_column(ends[0], columns) if len(ends) == 1 else None
 
 
 def members(path: str) -> Iterator[str]:

@@ -171,20 +171,20 @@ class RangedOptions(Group, of=lambda method: method.ranged, heading=RANGE):
     reverse: bool = switch("Highest heights first.", common=True)
 
 
-class LimitOptions(Group, of=lambda method: method.ranged or method.sized or bool(method.condition), heading=RANGE):
+class LimitOptions(Group, of=lambda method: method.ranged or bool(method.page_size or method.condition), heading=RANGE):
     """How many rows."""
 
     limit: int | None = option("N", "Stop after N rows.", least=0, common=True)
 
 
-class PageOptions(Group, of=lambda method: method.sized, heading=RANGE):
+class PageOptions(Group, of=lambda method: bool(method.page_size), heading=RANGE):
     """The pages of the service."""
 
     page: int | None = option("N", "Print one page of one request, unverified.", least=0)
     page_size: int | None = option("N", "Initial page size.", least=1)
 
 
-class NewestOptions(Group, of=lambda method: method.sized and not method.ranged, heading=RANGE):
+class NewestOptions(Group, of=lambda method: bool(method.page_size) and not method.ranged, heading=RANGE):
     """Reading a list without heights from its end."""
 
     newest: bool = switch("The newest rows first, as many as --limit.")
@@ -305,7 +305,7 @@ class CheckOptions(Group, heading=SERVICE):
     no_check: bool = switch("Skip argument checks.")
 
 
-class StrictOptions(Group, of=lambda method: method.ranged or method.sized, heading=SERVICE):
+class StrictOptions(Group, of=lambda method: method.ranged or bool(method.page_size), heading=SERVICE):
     """Which proof of completeness is enough."""
 
     strict: bool = switch("Exit with code 6 before rows without proof.")

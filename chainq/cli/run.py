@@ -287,7 +287,7 @@ def _range_calls(service: Service, query: Query) -> Iterator[_Call]:
     from chainq.planning.chunking import first_requests, page_sizes
 
     method, bounds, paging = query.method, query.bounds, dict[Role, Value]()
-    if method.sized:
+    if method.page_size:
         chosen = page_sizes(query)[0] if method.ranged and query.page is None else query.page_size or method.page_size
         paging = {Role.PAGE: query.page or 0, Role.SIZE: chosen or 1}
     if bounds is None:

@@ -25,7 +25,8 @@ from chainq.errors import (
     TooHeavyError,
     UnreachableError,
 )
-from chainq.rows.fields import Picker, array_of, integer_of, text_of
+from chainq.rows.block import read_block
+from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.text.humanize import counted, duration
 from chainq.text.sanitize import excerpt, mask_url
 
@@ -223,7 +224,7 @@ class Examination:
         if method.param(Role.ADDRESS):
             known[Role.ADDRESS] = _address_in(*self.outcomes.values()) or ""
             heights = (max(0, window.end - ADDRESS_HEIGHTS), window.end)
-        elif method.sized:
+        elif method.page_size:
             heights = (window.start, window.end)
         else:  # one height; of `blocks` one below the tip, so that `range_end` can see the next one
             start = below if method.command == "blocks" else window.busiest
@@ -259,8 +260,7 @@ class Examination:
         row_id = next((integer_of(Picker(["id"])(row)[0]) for row in self.outcomes["block"].rows), None)
         expected = set(window.busiest_values("transaction_id"))
         for row in self.outcomes["full-blocks"].rows:
-            inner = array_of(Picker(["transactions"])(row)[0])
-            expected |= {text_of(Picker(["transaction.id"])(item)[0]) for item in inner}
+            expected |= {transaction.id for transaction in read_block(row).transactions}
         if not expected or row_id is None or row_id == height:
             return Check(name, UNKNOWN, "no transaction to compare, or the row id equals the height")
         by_row = self._call("transactions", {Role.HEIGHT: row_id})

@@ -1,6 +1,6 @@
 """Makes the calls of `chainq doctor`, in sequence, few in total, and without long series of retries.
 
-`Prober` records facts besides the results (HTTP version, rate limits) for `diagnosis`.
+`Prober` records facts besides the results (rate limits) for `diagnosis`.
 """
 
 from collections.abc import Callable
@@ -54,7 +54,7 @@ class Outcome:
 class Prober(Closing):
     """Calls one service. As a context it closes the connection at its end. `report` gets every attempt.
 
-    `calls`: requests sent. `http`: the protocol version.
+    `calls`: requests sent.
     `rate_limited`: methods refused with HTTP 429, each with its Retry-After as it was sent.
     """
 

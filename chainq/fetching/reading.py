@@ -76,7 +76,7 @@ class Reading:
             return service.fetch_range(query, heights)
         if query.lookups is not None:
             return service.fetch_lookups(method, self._keys())
-        return service.fetch_pages(query) if method.sized else service.blocks.fetch_latest(known=True)
+        return service.fetch_pages(query) if method.page_size else service.blocks.fetch_latest(known=True)
 
     def _keys(self) -> Iterator[Lookup | HeightRange | None]:
         """Yield what to look up: of a range its heights, as far as the tip; for `latest` the tip."""

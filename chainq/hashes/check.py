@@ -164,11 +164,8 @@ class _BlockCheck:
 
     def transaction(self, at: int, transaction: Row) -> None:
         """Check the ID of a transaction and what is in it."""
-        transitions = list((transaction.get("execution") or {}).get("transitions") or ())
-        if fee := transaction.get("fee"):
-            transitions.append(fee["transition"])
         name, old = f"transactions[{at}].id", False
-        for number, transition in enumerate(transitions):
+        for number, transition in enumerate(formulas.transitions_of(transaction)):
             if self._network == TESTNET3 and str(transition["id"]).startswith(_OLD_TRANSITION):
                 self._skip("transition IDs of an older era")
                 old = True

@@ -175,15 +175,19 @@ def transition_id(transition: Row) -> int:
     return hashes().bhp512([*root, *element_bits(transition["tcm"])])
 
 
+def transitions_of(transaction: Row) -> list[Row]:
+    """Return the transitions of a transaction, the fee last."""
+    execution, fee = transaction.get("execution") or {}, transaction.get("fee")
+    return [*(execution.get("transitions") or ()), *([fee["transition"]] if fee else ())]
+
+
 def transaction_id(transaction: Row) -> int:
     """Return the ID of a transaction of type execute or fee, from the IDs of its transitions, the fee last.
 
     `ledger/block/src/transaction/merkle.rs`; `console/program/src/state_path/transaction_leaf/`
     """
-    transitions = list((transaction.get("execution") or {}).get("transitions") or ())
-    if fee := transaction.get("fee"):
-        transitions.append(fee["transition"])
-    leaves = ([*small_bits(1 | at << 8, 24), *element_bits(one["id"])] for at, one in enumerate(transitions))
+    parts = enumerate(transitions_of(transaction))
+    leaves = ([*small_bits(1 | at << 8, 24), *element_bits(one["id"])] for at, one in parts)
     return merkle_root(leaves, TRANSACTION_DEPTH)
 
 

@@ -15,11 +15,9 @@ from chainq.hashes.sdk import load
 FIELD_BITS = 253
 FIELD_ORDER = 8444461749428370424248824938781546531375899335154063827935233455917409239041
 _BASE_32 = str.maketrans(bech32.ALPHABET, "0123456789abcdefghijklmnopqrstuv")
-_VALUES = {symbol: value for value, symbol in enumerate(bech32.ALPHABET)}
 _ID_PREFIXES = ("ab", "ar", "at", "au", "sr")
 
 Bits = list[bool]
-_expanded = cache(bech32.expand)
 _OF_BYTE = [tuple(bool(byte >> place & 1) for place in range(8)) for byte in range(256)]  # a bit at a time takes longer
 
 
@@ -63,9 +61,7 @@ def element_bits(value: object) -> Bits:
 def payload(prefix: str, text: str) -> bytes:
     """Return the bytes in a bech32m text. Raises NotAnElementError for any other text, or another prefix."""
     symbols = text.removeprefix(f"{prefix}1")
-    values: list[Any] = list(map(_VALUES.get, symbols))
-    known = symbols != text and len(values) >= 6 and None not in values
-    if not known or bech32.polymod(_expanded(prefix) + values) not in (bech32.BECH32, bech32.BECH32M):
+    if symbols == text or bech32.fault(text, prefix):
         raise NotAnElementError(f"{text!r} is not a bech32m text that begins with {prefix}1")
     number = int(symbols[:-6].translate(_BASE_32) or "0", 32)
     size, rest = divmod((len(symbols) - 6) * 5, 8)

@@ -48,30 +48,15 @@ class RecordOutput(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """A transition: the ID of its transaction, its own members, and whether it pays the fee."""
+    """A transition: the ID of its transaction, its own members, and whether it pays the fee; of its members its ID, and
+    the program and the function that it calls, empty if it has none."""
 
     transaction: str
     members: dict[str, Raw]
     fee: bool = False
-
-    def text(self, name: str) -> str:
-        """Return a member as text, empty if it has none."""
-        return text_of(self.members.get(name))
-
-    @property
-    def id(self) -> str:
-        """Its ID."""
-        return self.text("id")
-
-    @property
-    def program(self) -> str:
-        """The program that it calls."""
-        return self.text("program")
-
-    @property
-    def function(self) -> str:
-        """The function that it calls."""
-        return self.text("function")
+    id: str = ""
+    program: str = ""
+    function: str = ""
 
     @property
     def input_types(self) -> list[str]:
@@ -115,18 +100,15 @@ class Transition(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """A member of a full block's `transactions`, or a looked-up transaction: its members, and those of the transaction
-    in it; the transitions that happened, that of the fee last; and those that did not, because it was rejected."""
+    """A member of a full block's `transactions`, or a looked-up transaction: its ID, its members, and those of the
+    transaction in it; the transitions that happened, that of the fee last; and those that did not, because it was
+    rejected."""
 
+    id: str
     outer: dict[str, Raw]
     inner: dict[str, Raw]
     transitions: list[Transition]
     intended: list[Transition]
-
-    @property
-    def id(self) -> str:
-        """Its ID."""
-        return text_of(self.inner.get("id"))
 
 
 class Block(NamedTuple):
@@ -148,11 +130,6 @@ class Block(NamedTuple):
     def outputs(self) -> list[RecordOutput]:
         """The outputs that are records."""
         return [output for transition in self.transitions for output in transition.records]
-
-    @property
-    def spent(self) -> list[tuple[str, str]]:
-        """The tag and the transaction of each input that has a tag."""
-        return [(tag, transition.transaction) for transition in self.transitions for tag in transition.spent]
 
 
 def read_block(row: Raw) -> Block:
@@ -181,11 +158,16 @@ def read_transaction(confirmed: bytes | Raw) -> Transaction:
     intended = _executed(name, rejected) + _executed(name, object_of(rejected.get("execution")))
     fee = object_of(object_of(inner.get("fee")).get("transition"))
     happened = _executed(name, object_of(inner.get("execution")))
-    return Transaction(outer, inner, happened + [Transition(name, fee, fee=True)] * bool(fee), intended)
+    return Transaction(name, outer, inner, happened + [_transition(name, fee, fee=True)] * bool(fee), intended)
 
 
 def _executed(transaction: str, execution: Mapping[str, Raw]) -> list[Transition]:
-    return [Transition(transaction, object_of(one)) for one in array_of(execution.get("transitions"))]
+    return [_transition(transaction, object_of(one)) for one in array_of(execution.get("transitions"))]
+
+
+def _transition(transaction: str, members: dict[str, Raw], *, fee: bool = False) -> Transition:
+    own = (text_of(members.get(name)) for name in ("id", "program", "function"))
+    return Transition(transaction, members, fee, *own)
 
 
 def looked_up(row: Raw) -> list[Raw]:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from chainq.heights.bounds import HIGHEST
 from chainq.rows.raw_json import items, members
@@ -33,18 +33,15 @@ def struct_of(kinds: Mapping[str, Any], *, closed: bool = False) -> type[msgspec
     A `Raw` may be missing, and is None then, except inside an object that has other kinds. `closed`: there are no other
     fields. No path may lead through another one.
     """
-    parts: dict[str, Any] = {}
-    for path, kind in kinds.items():
-        head, _, tail = path.partition(".")
-        if tail:
-            parts.setdefault(head, {})[tail] = kind
-        else:
-            parts[head] = kind
+    return _struct(tree_of((path.split("."), kind) for path, kind in kinds.items()), closed)
+
+
+def _struct(tree: Paths, closed: bool) -> type[msgspec.Struct]:
     fields: list[tuple[str, Any, Any]] = []
-    for name, kind in parts.items():
+    for name, kind in tree.items():
         if isinstance(kind, dict):
-            inner = struct_of(kind, closed=closed)
-            whole = all(one is Raw for one in kind.values())
+            inner = _struct(kind, closed)
+            whole = not any(one.required for one in structs.fields(inner))
             fields.append((name, inner, msgspec.field(default_factory=inner) if whole else msgspec.NODEFAULT))
         else:
             fields.append((name, kind, None if kind is Raw else msgspec.NODEFAULT))
@@ -193,11 +190,6 @@ def text_of(value: bytes | Raw | None) -> str:
     if sent[:1] != b'"':
         return "" if sent == b"null" else sent.decode()
     return sent[1:-1].decode() if b"\\" not in sent else json.loads(sent)
-
-
-def text_or_none(value: Raw | None) -> str | None:
-    """Return a value as text, None for null and for no value: a number and a string of its digits are the same."""
-    return None if value is None or bytes(value) == b"null" else text_of(value)
 
 
 _INTEGER = msgspec.json.Decoder(int, strict=False)

@@ -19,7 +19,7 @@ from chainq.heights.bounds import LATEST, Bounds, parse_height
 from chainq.heights.range import HeightRange
 from chainq.process.threads import in_order
 from chainq.query import Batch, Query, limited, matching
-from chainq.rows.fields import integer_of, object_of, text_of
+from chainq.rows.fields import integer_of, text_of, value_at
 from chainq.rows.where import Where
 from chainq.text.humanize import counted
 from chainq.text.sanitize import abridged, quoted
@@ -160,17 +160,13 @@ def _block(service: Service, height: int | None) -> BlockParts:
     )
     if not summaries or not blocks:
         raise NotFoundError(f"block {at} not found")
-    hashes = {text_of(_value(row, "block_hash")) for row in (*summaries, *blocks)} - {""}
+    hashes = {text_of(value_at(row, "block_hash")) for row in (*summaries, *blocks)} - {""}
     if len(hashes) > 1:
         raise IncompleteError(
             f"block {at}: its summary and its content have different hashes",
             "there was a reorg, or replicas of the service differ; run the command again",
         )
     return BlockParts(at, summaries[0], blocks[0])
-
-
-def _value(row: Raw, name: str) -> Raw | None:
-    return object_of(row).get(name)
 
 
 def _transaction(service: Service, transaction_id: str) -> TransactionParts:
@@ -187,7 +183,7 @@ def _address(service: Service, address: str, last: int) -> AddressParts:
     query = Query(method, {Role.ADDRESS: address}, reverse=True, limit=2 * NEWEST)
     found: dict[str, None] = {}
     for batch in service.fetch_range(query, heights):
-        found |= dict.fromkeys(text_of(_value(row, "transaction_id")) for row in batch.rows)
+        found |= dict.fromkeys(text_of(value_at(row, "transaction_id")) for row in batch.rows)
         if len(found) >= NEWEST:
             break
     ids = [text for text in found if kind_of(text) is TextKind.TRANSACTION]  # what is none, no service could look up
@@ -231,7 +227,7 @@ def _hashed(service: Service, block_hash: str, last: int) -> BlockParts:
     """Return the block with a hash. Raises NotFoundError."""
     heights = _newest_heights(service, last)
     for row in _newest(service, "blocks", f"block_hash = '{block_hash}'", heights):
-        return _block(service, integer_of(_value(row, "height")))
+        return _block(service, integer_of(value_at(row, "height")))
     raise _unseen(service, f"block {block_hash}", heights)
 
 
@@ -249,7 +245,7 @@ def _found(service: Service, table: str, column: str, text: str, what: str) -> t
     row = row_of(service.export, table, column, text) if service.export else None
     if row is None:
         raise _unseen(service, what, _newest_heights(service, None))
-    return integer_of(_value(row, "height")), text_of(_value(row, "transaction_id"))
+    return integer_of(value_at(row, "height")), text_of(value_at(row, "transaction_id"))
 
 
 def _newest(service: Service, command: str, condition: str, heights: HeightRange) -> list[Raw]:

@@ -32,7 +32,7 @@ class AppendFileSink(Sink):
             raise unopened(f"cannot write {self._name}", self._path, error) from None
         with suppress(OSError):  # some network file systems have no locks; the checkpoint is locked as well
             if not locks(self._descriptor):
-                self._close()  # so that nothing later changes a file of somebody else
+                self.finish()  # so that nothing later changes a file of somebody else
                 raise BusyError(f"another run is appending to {self._name}")
         self.length = os.fstat(self._descriptor).st_size
 
@@ -40,7 +40,7 @@ class AppendFileSink(Sink):
         """Continue in the new file that has the name now, made if there is none. Raises as opening does, and
         IncompleteError if it has rows."""
         with self._told():
-            self._close()
+            self.finish()
         self._open()
         if self.length:
             raise self._changed()
@@ -94,13 +94,10 @@ class AppendFileSink(Sink):
 
     def finish(self) -> None:
         """Close the file."""
-        self._close()
+        descriptor, self._descriptor = self._descriptor, -1
+        os.close(descriptor)
 
     def abandon(self) -> None:
         """Close the file as it is."""
         with suppress(OSError):
-            self._close()
-
-    def _close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
-        os.close(descriptor)
+            self.finish()

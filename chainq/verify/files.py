@@ -27,6 +27,7 @@ from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.parquet import HEIGHTS_KEY, footer_size, is_damaged
 from chainq.heights.range import HeightRange
 from chainq.lake.files import METADATA_KEY
+from chainq.rows.fields import tree_of
 from chainq.rows.raw_json import is_valid, members
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
@@ -247,18 +248,14 @@ def _convert(method: Schema, rows: Iterator[Fields], file: Any) -> set[str]:
 
 def _nested(row: Fields, texts: Collection[str]) -> Raw:
     """Return a row as a service sends it. `texts`: the columns whose cells are texts; others are JSON."""
-    tree: dict[str, Any] = {}
-    for path, value in row.items():
-        if not value:  # an empty cell
-            continue
-        *outer, name = path.split(".")
-        inner = tree
-        for step in outer:
-            inner = inner.setdefault(step, {})
+
+    def sent(path: str, value: str | bytes) -> Raw:
         if isinstance(value, str):
             value = value.encode() if path not in texts and is_valid(value.encode()) else msgspec.json.encode(value)
-        inner[name] = Raw(value)
-    return Raw(msgspec.json.encode(tree))
+        return Raw(value)
+
+    there = ((path.split("."), sent(path, value)) for path, value in row.items() if value)  # without empty cells
+    return Raw(msgspec.json.encode(tree_of(there)))
 
 
 def _cells(path: Path, delimiter: str, damaged: Damaged) -> Iterator[Fields]:

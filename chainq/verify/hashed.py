@@ -17,7 +17,7 @@ from chainq.hashes.trees import NotAnElementError, element
 from chainq.heights.range import HeightRange
 from chainq.lake.files import StoredRows
 from chainq.process import Closing
-from chainq.rows.fields import object_of, text_or_none
+from chainq.rows.fields import object_of, text_of
 from chainq.text.humanize import counts
 from chainq.text.sanitize import quoted
 from chainq.verify import rules
@@ -78,7 +78,7 @@ class Hashes(Closing):
                 if full or len(commands) == 1:
                     self._skipped += checked.skipped
                 yield from (window.located(Finding(height, command, *one)) for one in checked.wrong)
-                own, before = (text_or_none(object_of(row).get(name)) for name in ("block_hash", "previous_hash"))
+                own, before = (text_of(object_of(row).get(name)) or None for name in ("block_hash", "previous_hash"))
                 reached[height], self._command = (own, before, checked.proved), command
         for height in sorted(reached):
             yield from self._follow(height, *reached[height])

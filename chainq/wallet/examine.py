@@ -9,6 +9,7 @@ and their outputs").
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -167,12 +168,10 @@ def name_of(opened: Opened, output: RecordOutput, names: list[str]) -> str | Non
     opens (`console/program/src/data/record/to_commitment.rs` of ProvableHQ/snarkVM).
     """
     sdk = load()
-    try:
+    with suppress(RuntimeError):  # an invalid program ID
         program = sdk.ProgramID.from_string(output.program)
         for name in names:
             found = opened.plaintext.commitment(program, sdk.Identifier.from_string(name), opened.record_view_key)
             if str(found) == output.id:
                 return name
-    except RuntimeError:  # an invalid program ID
-        return None
     return None

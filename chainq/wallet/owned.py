@@ -218,11 +218,6 @@ def _records(service: Service, batch: Batch, keys: Collection[Key]) -> dict[Key,
     return found
 
 
-def heights_in_words(read: HeightRange) -> str:
-    """Return which heights were read, and how to read those before."""
-    return f"{read} (--start 0 reads those before)" if read.start else str(read)
-
-
 def _object(members: Mapping[str, Raw]) -> Raw:
     values = (json.dumps(name).encode() + b":" + bytes(value) for name, value in members.items())
     return Raw(b"{" + b",".join(values) + b"}")

@@ -92,9 +92,10 @@ class Keeper:
         created = {place_of(one.output): self._entry(one, block.height) for one in records if one.genuine}
         self._book.entries += created.values()
         self.unspent |= {entry.tag: entry for entry in created.values()}
-        for tag, transaction in block.spent:  # also of records of this block
-            if entry := self.unspent.pop(tag, None):
-                entry.spent, entry.spender = block.height, transaction
+        for transition in block.transitions:  # also of records of this block
+            for tag in transition.spent:
+                if entry := self.unspent.pop(tag, None):
+                    entry.spent, entry.spender = block.height, transition.transaction
         self._book.read(Mark(block.height, block.hash, block.time))
         if block.height % NEAR == 0:
             self._book.thin()

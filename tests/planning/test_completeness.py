@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.errors import ChainqError, IncompleteError, TooHeavyError
+from chainq.errors import ChainqError, IncompleteError, ProofError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.chunking import Chunker
-from chainq.planning.exchange import Due, DueRequest, Grade, RowsRequest
+from chainq.planning.exchange import NOTHING_KNOWN, Due, DueRequest, Grade, RowsRequest
+from chainq.planning.run import Run
+from chainq.query import Query
 from harness.attempts import Outcome, attempt, crowded, drive, verdict
 from harness.model import CROWDED, KINDS, NARROW, WRONG, Chain, Faults, Server, chain, served
 from harness.promises import LOOKS_SOUND
@@ -264,3 +266,18 @@ def test_no_hole_where_the_tip_rises(seed: int) -> None:
     edges = [result.heights.edges for result in outcome.results][:: -1 if reverse else 1]
     assert all(low[1] == high[0] for low, high in pairwise(edges))
     assert outcome.error or edges[-1][1] >= min(end, max(shown) + 1)
+
+
+def test_rows_of_another_block_than_the_one_at_their_height_are_an_error() -> None:
+    """As from the cache of an old fork, in any response after a full block of that height was read."""
+    heights = HeightRange(2, 5)
+    answers = {
+        RowsRequest: [Raw(b'{"height":3,"block_hash":""}'), Raw(b'{"height":4,"block_hash":"ab1old"}')],
+        DueRequest: Due(heights, {}, {3: "ab1other", 4: "ab1new"}),
+    }
+    query = Query(BY_COMMAND["records"])
+    made = Run(query, heights, lambda request: answers[type(request)], 9, NOTHING_KNOWN, witness=True)
+    assert len(made.page(RowsRequest(heights)).rows) == 2
+    made.due(heights)
+    with pytest.raises(ProofError, match="height 4: a row is of block ab1old, but the block is ab1new"):
+        made.page(RowsRequest(heights))

@@ -15,7 +15,7 @@ from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.process.pool import cores
-from chainq.wallet.owned import Wallet, Wanted, heights_in_words
+from chainq.wallet.owned import Wallet, Wanted
 from chainq.wallet.records import none_of
 from chainq.wallet.shown import Style
 
@@ -56,7 +56,8 @@ def run(given: OwnedOptions) -> None:
     with Wallet(found, wanted, given.workers or cores(), reporter.warn, reporter) as wallet:
         run_command(query._replace(pick=wallet.owned), given, reporter, Picked(schema, check, identity))
         if first and wallet.read and (none := none_of(addresses, wallet.owners)):
-            reporter.note(f"{heights_in_words(wallet.read)}: {none}")
+            before = " (--start 0 reads those before)" if wallet.read.start else ""
+            reporter.note(f"{wallet.read}{before}: {none}")
         wallet.check()
 
 
