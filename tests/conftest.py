@@ -19,14 +19,14 @@ from hypothesis import HealthCheck, settings
 pytest.register_assert_rewrite("harness")
 
 from chainq.demo.service import Service  # noqa: E402
-from harness import kept  # noqa: E402
-from harness.exports import Exports, shared_folder  # noqa: E402
-from harness.program import Program, Servers, serving  # noqa: E402
-from harness.truth import Truth  # noqa: E402
+from harness.lake.exports import Exports, shared_folder  # noqa: E402
+from harness.running import kept  # noqa: E402
+from harness.running.program import Program, Servers, serving  # noqa: E402
+from harness.running.truth import Truth  # noqa: E402
 
 if TYPE_CHECKING:
-    from harness.lake import Lake
-    from harness.services import Serve
+    from harness.lake.lake import Lake
+    from harness.servers.services import Serve
 
 # No test fails for being slow: other people use the machine too. Each run tries other examples.
 settings.register_profile(
@@ -37,7 +37,7 @@ settings.register_profile(
 )
 settings.load_profile("no clock")
 
-pytest_plugins = ["harness.calls", "harness.tables"]  # their fixtures
+pytest_plugins = ["harness.servers.calls", "harness.lake.tables"]  # their fixtures
 
 kept.keep()
 
@@ -132,7 +132,7 @@ def serve() -> "Iterator[Serve]":
 @pytest.fixture
 def lake(chainq: Program) -> "Lake":
     """The data set that `chainq export --to lake` writes in its home."""
-    from harness.lake import Lake
+    from harness.lake.lake import Lake
 
     return Lake(chainq.home / "lake")
 

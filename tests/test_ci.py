@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.program import ROOT
+from harness.running.program import ROOT
 
 PYTHON = """#!/bin/bash
 bin=$3/bin

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import chainq
-from harness.program import LONGEST, Program, Servers
-from harness.wallet import PUBLISHED, key_file
+from harness.running.program import LONGEST, Program, Servers
+from harness.wallet.wallet import PUBLISHED, key_file
 
 ROOT = Path(chainq.__file__).parent
 GOLDEN = Path(__file__).parent / "golden"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.program import Program, Ran
+from harness.running.program import Program, Ran
 
 ENTRY = """
 import sys

@@ -1,8 +1,8 @@
 """Records of the sample chain that a published test key owns, so that `chainq owned` finds something.
 
 All other rows of the chain are computed from their height. The records in `planted.json` are real ciphertexts, made
-once with `tests/harness/account.py`, so the chain itself needs no cryptography. The key is an example from the SDK's
-documentation: anyone can read its records.
+once with `tests/harness/wallet/account.py`, so the chain itself needs no cryptography. The key is an example from the
+SDK's documentation: anyone can read its records.
 
 `NONCES` are points of the curve, a prime number of them, so that the nonces of neighboring records differ. Real ones
 never repeat; millions of them would cost too much.

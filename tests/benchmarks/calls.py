@@ -23,11 +23,11 @@ from chainq.demo import chain as sample
 from chainq.demo.chain import DEFAULT_TIP
 from chainq.heights.range import HeightRange
 from chainq.tuning import WIDEST_BLOCKS
-from harness.attempts import drive, verdict
-from harness.model import Chain, Faults, Server
-from harness.sample import with_dense
-from harness.services import Moving, serving
-from harness.truth import Truth
+from harness.models.attempts import drive, verdict
+from harness.models.model import Chain, Faults, Server
+from harness.running.sample import with_dense
+from harness.running.truth import Truth
+from harness.servers.services import Moving, serving
 
 ROWS = 1_000_000
 PAGE = 10_000  # rows: the documented page size

@@ -18,7 +18,7 @@ from pathlib import Path
 from measure import CHAINQ, heading, interleaved, line, run, say, spread
 
 from chainq.demo.planted import VIEW_KEY
-from harness.truth import Truth
+from harness.running.truth import Truth
 
 OTHER_KEY = "AViewKey1e2WyreaH5H4RBcioLL2GnxvHk5Ud46EtwycnhTdXLmXp"
 

@@ -17,8 +17,8 @@ from chainq.demo.chain import Chain
 from chainq.demo.service import DIALECTS as SERVED
 from chainq.demo.service import Service
 from chainq.errors import UsageError
-from harness.readings import readings
-from harness.sample import result_of
+from harness.models.readings import readings
+from harness.running.sample import result_of
 
 HERE = Path(__file__).parent
 ID = Chain().transaction_id(640, 1)

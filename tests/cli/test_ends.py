@@ -13,7 +13,7 @@ from chainq.cli.tools.serve import run
 from chainq.errors import UsageError
 from chainq.process import signals
 from chainq.transport.base import Report
-from harness.program import Program, Servers
+from harness.running.program import Program, Servers
 
 REFUSED = Report("records/all", "", 0, 0.1, 1, "HTTP 429", wait=8.0, rate_limited=True)
 FINE = Report("records/all", "", 90, 0.1, 2, "ok", rows=3)

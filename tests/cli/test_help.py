@@ -6,7 +6,7 @@ import pytest
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.commands import COMMANDS
-from harness.program import Program
+from harness.running.program import Program
 
 
 def shown(program: Program, width: int, *words: str, tier: str = "--help") -> str:

@@ -22,8 +22,8 @@ from chainq.client.rows import Rows, decode, decoder
 from chainq.errors import NotFoundError, ResponseError, ServiceError, UsageError
 from chainq.process.progress import Progress
 from chainq.query import Batch
-from harness.program import LONGEST, Program
-from harness.services import Moving, serving
+from harness.running.program import LONGEST, Program
+from harness.servers.services import Moving, serving
 
 TIP = 3_000_000
 HOUR = datetime(2023, 6, 2, 10, tzinfo=UTC)

@@ -9,8 +9,8 @@ import pytest
 
 from chainq import Client, IncompleteError, UnreachableError
 from chainq.demo.chain import Chain
-from harness.program import Servers
-from harness.services import Blockless, Canned, canned, serving
+from harness.running.program import Servers
+from harness.servers.services import Blockless, Canned, canned, serving
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
 TIP = 300

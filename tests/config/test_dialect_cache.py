@@ -14,7 +14,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.service import Service as DemoService
 from chainq.fetching.service import Service
 from chainq.transport.base import ServiceOptions
-from harness.services import serving
+from harness.servers.services import serving
 
 
 @pytest.fixture

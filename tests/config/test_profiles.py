@@ -8,8 +8,8 @@ import pytest
 
 from chainq.config import profiles, values
 from chainq.errors import UsageError
-from harness.program import Program
-from harness.readings import readings
+from harness.models.readings import readings
+from harness.running.program import Program
 
 SECRET = "c0ffee-s3cret"  # noqa: S105  # made up, and looked for where it must not be
 GOOD = f"""# servers of ours

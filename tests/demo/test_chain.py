@@ -11,7 +11,18 @@ from chainq.demo.layout import occurrences
 from chainq.demo.pattern import PROGRAMS, sample_layout
 from chainq.demo.service import Service
 from chainq.rows.block import RECORDS
-from harness.sample import CHAIN, HEIGHTS, QUIET, ask, calls, paged, post, transitions_of, whole_blocks, with_dense
+from harness.running.sample import (
+    CHAIN,
+    HEIGHTS,
+    QUIET,
+    ask,
+    calls,
+    paged,
+    post,
+    transitions_of,
+    whole_blocks,
+    with_dense,
+)
 
 
 def test_blocks_are_linked_and_their_times_and_row_ids_grow() -> None:

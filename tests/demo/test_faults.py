@@ -8,8 +8,8 @@ import pytest
 
 from chainq.demo.faults import Faults
 from chainq.demo.service import Service
-from harness.readings import readings
-from harness.sample import CHAIN, ask
+from harness.models.readings import readings
+from harness.running.sample import CHAIN, ask
 
 
 def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() -> None:

@@ -7,8 +7,8 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import KINDS
 from chainq.demo.service import Service
-from harness.planted import Plant, planted
-from harness.sample import ask, paged
+from harness.running.sample import ask, paged
+from harness.wallet.planted import Plant, planted
 
 CHAIN = Chain(tip=330)
 QUIET = Service(CHAIN, shuffle=False)

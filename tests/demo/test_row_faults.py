@@ -10,7 +10,7 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import FAULTS, LISTS, STALE_BLOCKS, Faults
 from chainq.demo.service import Service
-from harness.sample import CHAIN, QUIET, ask, paged, post
+from harness.running.sample import CHAIN, QUIET, ask, paged, post
 
 Rows = list[dict[str, Any]]
 METHODS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")

@@ -9,8 +9,8 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.service import DIALECTS, Service
-from harness.readings import readings
-from harness.sample import CHAIN, QUIET, ask, paged, post, refusal
+from harness.models.readings import readings
+from harness.running.sample import CHAIN, QUIET, ask, paged, post, refusal
 
 
 @pytest.mark.search

@@ -5,7 +5,7 @@ from typing import Any
 
 from chainq.demo import ids, pattern
 from chainq.demo.chain import BARE_ERA, WEIGHT_JUMP, WEIGHT_OUTLIER
-from harness.sample import CHAIN, QUIET, ask, calls, paged, post, whole_blocks
+from harness.running.sample import CHAIN, QUIET, ask, calls, paged, post, whole_blocks
 
 
 def test_blocks_of_older_eras_deviate_as_real_ones_do() -> None:

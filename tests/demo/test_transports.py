@@ -11,7 +11,7 @@ import pytest
 from chainq.demo.faults import Faults
 from chainq.demo.service import Service, answer
 from chainq.process.serving import Server
-from harness.sample import CHAIN
+from harness.running.sample import CHAIN
 
 
 @pytest.fixture

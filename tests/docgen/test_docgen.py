@@ -21,7 +21,7 @@ from chainq import _docgen
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
 from chainq.formats.protocol import Capabilities, OutputSpec
-from harness.program import ROOT, Program
+from harness.running.program import ROOT, Program
 
 COMMANDS = {name: command for name, (_, command) in _docgen.commands().items()}
 NAMES = ["chainq", *(f"chainq-{name}" for name in COMMANDS)]

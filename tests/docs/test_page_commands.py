@@ -19,9 +19,9 @@ import pytest
 
 from chainq.catalog.tables import TABLES
 from chainq.config import profiles
-from harness.pages import DEVELOPERS, INSTALLERS, PAGES, Block, Home, sections
-from harness.program import ROOT, Servers
-from harness.search import some
+from harness.models.search import some
+from harness.running.pages import DEVELOPERS, INSTALLERS, PAGES, Block, Home, sections
+from harness.running.program import ROOT, Servers
 
 BLOCKS = [block for page in PAGES for blocks in sections(page) for block in blocks]
 PYTHON = [block for block in BLOCKS if block.language == "python"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.pages import FENCE, PAGES, sections
-from harness.program import ROOT
+from harness.running.pages import FENCE, PAGES, sections
+from harness.running.program import ROOT
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -15,9 +15,9 @@ from chainq.doctor.diagnosis import Diagnosis, Examination, diagnose
 from chainq.doctor.prober import Outcome, Prober
 from chainq.text.width import aligned
 from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
-from harness.examined import NOW, URL, Odd, examined, findings
-from harness.search import some
-from harness.steps import linear, steps
+from harness.lake.examined import NOW, URL, Odd, examined, findings
+from harness.models.search import some
+from harness.models.steps import linear, steps
 
 RECORD = Path(__file__).parent / "servers.txt"
 Object = dict[str, Any]

@@ -11,9 +11,9 @@ from chainq.fetching.blocks import Tip, check_age
 from chainq.fetching.links import Links
 from chainq.fetching.service import Service
 from chainq.transport.base import ServiceOptions
-from harness.program import DIALECT
-from harness.services import Moving, serving
-from harness.truth import raw
+from harness.running.program import DIALECT
+from harness.running.truth import raw
+from harness.servers.services import Moving, serving
 
 
 @pytest.mark.parametrize(

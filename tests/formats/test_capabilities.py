@@ -4,7 +4,7 @@ import pytest
 
 from chainq.formats import protocol
 from chainq.formats.protocol import Capabilities, capabilities
-from harness.program import Program
+from harness.running.program import Program
 
 DECLARED = {
     "table": Capabilities(endless=True),

@@ -17,7 +17,7 @@ from chainq.errors import UsageError
 from chainq.formats import protocol
 from chainq.formats.chart import BINS, Chart
 from chainq.formats.protocol import OutputSpec
-from harness.truth import Truth
+from harness.running.truth import Truth
 
 pytest.importorskip("plotille", reason="charts need the extra chainq[chart]")
 

@@ -10,8 +10,8 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import ChainqError
 from chainq.formats import csv, parquet
 from chainq.formats.protocol import OutputSpec
-from harness.search import some
-from harness.truth import raw
+from harness.models.search import some
+from harness.running.truth import raw
 
 ODD = (
     r'5 "5" "-5" 1.10 1e3 5.0 -0 "05" "+5" 9223372036854775808 "9223372036854775808" null "null" true false "" "x" '

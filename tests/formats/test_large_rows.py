@@ -11,7 +11,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.formats import protocol
 from chainq.formats.protocol import MAX_UNKNOWN, OutputSpec
 from chainq.text.width import wrap
-from harness.steps import linear, steps
+from harness.models.steps import linear, steps
 
 FIELDS = 1_000
 BYTES = 20_000

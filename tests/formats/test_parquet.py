@@ -19,9 +19,9 @@ from chainq.formats import parquet
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
 from chainq.lake.files import StoredRows
-from harness.belief import besides_belief
-from harness.program import Program
-from harness.truth import Truth
+from harness.models.belief import besides_belief
+from harness.running.program import Program
+from harness.running.truth import Truth
 
 arrow = pytest.importorskip("pyarrow", reason="Parquet needs the extra chainq[parquet]")
 files = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")

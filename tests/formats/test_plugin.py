@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.program import ROOT, Program, one_line
-from harness.truth import Truth
+from harness.running.program import ROOT, Program, one_line
+from harness.running.truth import Truth
 
 PAGE = (ROOT / "docs" / "formats.md").read_text()
 

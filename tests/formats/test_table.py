@@ -15,7 +15,7 @@ from chainq.catalog.methods import METHODS, Column, Kind
 from chainq.formats import table
 from chainq.formats.cells import headers
 from chainq.formats.protocol import OutputSpec
-from harness.tables import FIELD, TRANSITION, WIDTHS, drawn, dumped, fits, harmless, nested, spec
+from harness.lake.tables import FIELD, TRANSITION, WIDTHS, drawn, dumped, fits, harmless, nested, spec
 
 wild = st.text() | st.sampled_from(
     ["\x1b[31m", "[red]", "表" * 30, "‮", "a\nb", "\ud800", "e\u0301" * 40, "☁\ufe0f" * 40, FIELD]

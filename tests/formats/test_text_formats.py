@@ -16,7 +16,7 @@ from chainq.catalog.methods import METHODS, Column
 from chainq.errors import OutputError
 from chainq.formats import protocol
 from chainq.formats.protocol import OutputSpec
-from harness.program import ROOT
+from harness.running.program import ROOT
 
 SPEC = OutputSpec("records", (Column("a", "number"), Column("b.c", "string"), Column("d", "array")))
 

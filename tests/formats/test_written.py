@@ -21,7 +21,7 @@ from chainq.errors import ChainqError
 from chainq.formats import protocol
 from chainq.formats.protocol import OutputSpec
 from chainq.verify.findings import FINDINGS
-from harness.truth import Truth
+from harness.running.truth import Truth
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="Parquet needs the extra chainq[parquet]")
 FILES = sorted((Path(__file__).parent / "written").glob("*.txt"))

@@ -24,13 +24,13 @@ from typing import Any
 import pytest
 
 from chainq.demo.faults import Faults
-from harness import page_model
-from harness.attempts import attempt
-from harness.fork import Fork
-from harness.model import KINDS, NARROW, WRONG
-from harness.page_model import PageFaults, PageServer
-from harness.program import Program, Ran, Servers, one_line
-from harness.services import Canned, Moving, Serve, canned, error
+from harness.lake.fork import Fork
+from harness.models import page_model
+from harness.models.attempts import attempt
+from harness.models.model import KINDS, NARROW, WRONG
+from harness.models.page_model import PageFaults, PageServer
+from harness.running.program import Program, Ran, Servers, one_line
+from harness.servers.services import Canned, Moving, Serve, canned, error
 
 HERE = Path(__file__).parent
 SESSIONS = sorted((HERE / "commands").glob("*.txt"))

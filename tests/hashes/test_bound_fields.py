@@ -13,8 +13,8 @@ from chainq.demo import bodies
 from chainq.demo.sealed import SealedChain
 from chainq.hashes.check import check_block, check_summary
 from chainq.rows.block import RECORDS
-from harness.program import ROOT
-from harness.search import some
+from harness.models.search import some
+from harness.running.program import ROOT
 
 pytest.importorskip("aleo")
 

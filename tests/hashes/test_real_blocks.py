@@ -11,7 +11,7 @@ import pytest
 from chainq.hashes import formulas
 from chainq.hashes.check import check_block, check_summary
 from chainq.hashes.trees import element
-from harness.program import ROOT, Program
+from harness.running.program import ROOT, Program
 
 pytest.importorskip("aleo")
 

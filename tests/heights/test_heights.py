@@ -13,7 +13,7 @@ from chainq.errors import UsageError
 from chainq.heights.block_time import first_at, format_age, parse_age, parse_time
 from chainq.heights.bounds import Bounds, parse_height, parse_start, resolve
 from chainq.heights.range import MOST, HeightRange, HeightSet
-from harness.readings import readings
+from harness.models.readings import readings
 
 NOW = 1_700_000_000.0
 RANGES = st.tuples(st.integers(0, 60), st.integers(0, 12)).map(lambda at: HeightRange(at[0], sum(at)))

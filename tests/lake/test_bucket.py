@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("obstore")
 from chainq.lake.store import open_store
-from harness.buckets import Bucket, proxied, storing
+from harness.lake.buckets import Bucket, proxied, storing
 
 
 def test_a_listing_takes_one_request_for_each_thousand_objects(monkeypatch: pytest.MonkeyPatch) -> None:

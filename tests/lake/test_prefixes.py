@@ -88,7 +88,7 @@ def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
         yield str(tmp_path)
         return
     pytest.importorskip("obstore")
-    from harness.buckets import Bucket, storing
+    from harness.lake.buckets import Bucket, storing
 
     with storing() as endpoint:
         bucket = Bucket(endpoint)

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from chainq.heights.range import HeightRange
-from harness.program import Program
+from harness.running.program import Program
 
 pytest.importorskip("pyarrow")
 

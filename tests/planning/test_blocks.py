@@ -15,7 +15,7 @@ from chainq.planning.kernel import Proved
 from chainq.planning.range_plan import RangePlan
 from chainq.planning.run import Request
 from chainq.query import Query
-from harness.attempts import Turns
+from harness.models.attempts import Turns
 
 HEIGHTS = HeightRange(0, 4)
 

@@ -23,11 +23,11 @@ from chainq.planning.chunking import Chunker
 from chainq.planning.exchange import NOTHING_KNOWN, Due, DueRequest, Grade, RowsRequest
 from chainq.planning.run import Run
 from chainq.query import Query
-from harness.attempts import Outcome, attempt, crowded, drive, verdict
-from harness.model import CROWDED, KINDS, NARROW, WRONG, Chain, Faults, Server, chain, served
-from harness.promises import LOOKS_SOUND
-from harness.search import some
-from harness.strategies import COMMANDS, chains, faults, servers
+from harness.models.attempts import Outcome, attempt, crowded, drive, verdict
+from harness.models.model import CROWDED, KINDS, NARROW, WRONG, Chain, Faults, Server, chain, served
+from harness.models.search import some
+from harness.models.strategies import COMMANDS, chains, faults, servers
+from harness.running.promises import LOOKS_SOUND
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "100"))
 ROWS = 4000  # of a chain

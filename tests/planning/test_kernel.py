@@ -25,9 +25,9 @@ from chainq.planning.kernel import (
     demote,
 )
 from chainq.rows.sorting import Page
-from harness.monkey import COMMANDS, SERVERS, monkey
-from harness.promises import BEYOND_ORDER, promised
-from harness.search import some
+from harness.models.monkey import COMMANDS, SERVERS, monkey
+from harness.models.search import some
+from harness.running.promises import BEYOND_ORDER, promised
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "2000"))
 SEEDS = max(20, EXAMPLES // 50)

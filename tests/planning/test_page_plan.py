@@ -15,8 +15,19 @@ from msgspec import Raw
 from chainq.errors import GatewayError, IncompleteError
 from chainq.planning.exchange import Grade
 from chainq.planning.page_plan import PageRequest
-from harness.page_model import KINDS, WRONG, Blocks, PageFaults, PageServer, blocks, plan, run, served, transaction
-from harness.search import some
+from harness.models.page_model import (
+    KINDS,
+    WRONG,
+    Blocks,
+    PageFaults,
+    PageServer,
+    blocks,
+    plan,
+    run,
+    served,
+    transaction,
+)
+from harness.models.search import some
 
 EXAMPLES = int(os.environ.get("CHAINQ_EXAMPLES", "30"))
 

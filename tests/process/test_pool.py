@@ -17,10 +17,10 @@ import pytest
 from chainq.errors import UsageError
 from chainq.process.pool import Process, WorkerDiedError, Workers
 from chainq.process.threads import Pool, in_order
-from harness import pooled
-from harness.kills import children, ends
-from harness.pooled import Bench
-from harness.program import LONGEST
+from harness.running import pooled
+from harness.running.kills import children, ends
+from harness.running.pooled import Bench
+from harness.running.program import LONGEST
 
 SECRET = "AViewKey1-of-nobody"  # noqa: S105
 
@@ -151,7 +151,7 @@ from functools import partial
 from chainq.process import signals
 from chainq.process.pool import Workers
 from chainq.process.threads import Pool
-from harness import pooled
+from harness.running import pooled
 signals.install()
 try:
     with Workers(partial(pooled.make, "")) as workers:

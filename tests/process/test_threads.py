@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from chainq.process.threads import Pool, in_order
-from harness.program import LONGEST
+from harness.running.program import LONGEST
 
 
 def fail() -> int:

@@ -20,9 +20,9 @@ from chainq.resume.journal import POSITIONS, Journal
 from chainq.resume.rounds import difference
 from chainq.sinks.append_file import AppendFileSink
 from chainq.sinks.stdout import StreamSink
-from harness.program import Program
-from harness.readings import readings
-from harness.services import Moving, Serve
+from harness.models.readings import readings
+from harness.running.program import Program
+from harness.servers.services import Moving, Serve
 
 QUERY = {"command": "blocks", "start": "0", "url": "http://127.0.0.1:1/"}
 

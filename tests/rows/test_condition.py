@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.rows.where import Where
-from harness.readings import readings
+from harness.models.readings import readings
 
 RECORDS = BY_COMMAND["records"]
 ROW = {"height": "12345", "output_index": 0, "program_id": "a.aleo", "function_name": "it's", "timestamp": None}

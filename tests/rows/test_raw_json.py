@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from chainq.rows.fields import Picker, integer_of, text_of
 from chainq.rows.raw_json import compact, items, members, put_first
-from harness.readings import readings
+from harness.models.readings import readings
 
 NUMBERS = """
 0 -0 1.10 -1.0e-7 1E400 18446744073709551616 340282366920938463463374607431768211455 9

@@ -8,7 +8,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, ResponseError
 from chainq.heights.range import HeightRange
 from chainq.rows.sorting import Sorter
-from harness.truth import raw
+from harness.running.truth import raw
 
 ORDERS = '3 4.0 "8.0" 1e1 "3" 12 "12" "-1" null "b" "a" 1.5 "007" 99999999999999999999999'
 

@@ -14,7 +14,7 @@ from chainq.errors import (
     UnreachableError,
 )
 from chainq.transport.base import ExchangeError, Response
-from harness.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
+from harness.servers.calls import URL, Connect, FakeClock, FakeTransport, Outcome, call, envelope, failure, page
 
 POOL = "Knex: Timeout acquiring a connection. The pool is probably full. Are you missing a .transacting(trx) call?"
 SQL = 'select "id", "height" from "block" order by "height" desc limit $1'

@@ -6,8 +6,8 @@ import pytest
 
 from chainq.transport.attempts import Attempts
 from chainq.transport.base import ExchangeError, Report, Request, Response, Stopped
-from harness.calls import Connect, FakeClock, FakeTransport, Outcome, call, connected, envelope, ok, page
-from harness.program import LONGEST
+from harness.running.program import LONGEST
+from harness.servers.calls import Connect, FakeClock, FakeTransport, Outcome, call, connected, envelope, ok, page
 
 
 def test_ids_are_numbers_and_never_the_same_twice(connect: Connect) -> None:

@@ -20,7 +20,7 @@ from chainq.errors import ChainqError
 from chainq.transport.base import Report, ServiceOptions
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
-from harness.sockets import server
+from harness.servers.sockets import server
 
 KEY, USER, PASSWORD, PATH = "s3cr3t/key+5", "some-one", "hunter:2&more", "k3y-in-the-path"
 SECRETS = (KEY, USER, PASSWORD, PATH, f"{USER}:{PASSWORD}", f"Bearer {KEY}")

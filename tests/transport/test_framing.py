@@ -9,8 +9,8 @@ import pytest
 from chainq.transport import http
 from chainq.transport.base import Response, ServiceOptions
 from chainq.transport.http import HttpTransport
-from harness.calls import exchange, fails, request
-from harness.sockets import server
+from harness.servers.calls import exchange, fails, request
+from harness.servers.sockets import server
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

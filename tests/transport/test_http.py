@@ -19,10 +19,10 @@ from pytest_httpx import HTTPXMock, IteratorStream
 from chainq.errors import ResponseError, TooHeavyError
 from chainq.transport.base import ExchangeError, ServiceOptions
 from chainq.transport.http import HttpTransport
-from harness.calls import URL, exchange, fails, request
-from harness.certificate import certified
-from harness.program import LONGEST
-from harness.sockets import answering, server
+from harness.running.program import LONGEST
+from harness.servers.calls import URL, exchange, fails, request
+from harness.servers.certificate import certified
+from harness.servers.sockets import answering, server
 
 FAR = time.monotonic() + 86_400  # a deadline that never comes
 

@@ -10,8 +10,8 @@ from msgspec import Raw
 from chainq.errors import ExitCode, ResponseError
 from chainq.transport import jsonrpc
 from chainq.transport.failures import Failure
-from harness.calls import envelope, failure
-from harness.readings import readings
+from harness.models.readings import readings
+from harness.servers.calls import envelope, failure
 
 Decode = Callable[[bytes, int], Any]
 

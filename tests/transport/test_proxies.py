@@ -13,10 +13,10 @@ import pytest
 from chainq.errors import UsageError
 from chainq.transport.base import ExchangeError
 from chainq.transport.http import named_proxy
-from harness.calls import exchange, fails
-from harness.certificate import certified
-from harness.readings import readings
-from harness.sockets import accepting, answering, head_of, server
+from harness.models.readings import readings
+from harness.servers.calls import exchange, fails
+from harness.servers.certificate import certified
+from harness.servers.sockets import accepting, answering, head_of, server
 
 Address = tuple[str, int]
 Handshake = Callable[[socket.socket], Address]

@@ -8,7 +8,7 @@ import pytest
 from chainq.errors import UnreachableError
 from chainq.transport.attempts import RateLimiter
 from chainq.transport.base import Response
-from harness.calls import Connect, FakeClock, FakeTransport, call, failure, ok, page
+from harness.servers.calls import Connect, FakeClock, FakeTransport, call, failure, ok, page
 
 AHEAD = FakeClock().now + 7 * 3600
 DATES = {"retry-after": formatdate(AHEAD + 2, usegmt=True), "date": formatdate(AHEAD, usegmt=True)}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.program import Program, Servers
-from harness.search import some
+from harness.models.search import some
+from harness.running.program import Program, Servers
 
 parquet = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("numpy")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from chainq import Client, IncompleteError, UsageError
-from harness.wallet import PUBLISHED, fresh_key
+from harness.wallet.wallet import PUBLISHED, fresh_key
 
 pytest.importorskip("aleo")
 

@@ -6,9 +6,9 @@ import pytest
 
 from chainq import Client, IncompleteError, UsageError
 from chainq.wallet.examine import Examiner
-from harness.account import fresh_records
-from harness.services import serving
-from harness.wallet import PUBLISHED, Holding, fresh_key
+from harness.servers.services import serving
+from harness.wallet.account import fresh_records
+from harness.wallet.wallet import PUBLISHED, Holding, fresh_key
 
 pytest.importorskip("aleo")
 

@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.query import Batch
 from chainq.rows.block import RecordOutput, read_transaction
-from harness.wallet import fresh_key
+from harness.wallet.wallet import fresh_key
 
 pytest.importorskip("aleo")
 

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.account import fresh_records
-from harness.readings import readings
-from harness.wallet import PUBLISHED, fresh_key
+from harness.models.readings import readings
+from harness.wallet.account import fresh_records
+from harness.wallet.wallet import PUBLISHED, fresh_key
 
 pytest.importorskip("aleo")
 

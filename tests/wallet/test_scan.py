@@ -9,7 +9,7 @@ from msgspec import Raw
 from chainq.errors import IncompleteError, UnreachableError
 from chainq.heights.range import HeightRange
 from chainq.query import Batch
-from harness.wallet import PUBLISHED
+from harness.wallet.wallet import PUBLISHED
 
 pytest.importorskip("aleo")
 
