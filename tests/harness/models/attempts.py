@@ -209,16 +209,9 @@ def attempt(
         outcome = drive(server, middle, end, **options, known=outcome.known)
         outcome.rows[:0], outcome.results[:0] = before.rows, before.results
     # What `--lag` would leave out, and blocks that came meanwhile, may be missing, but not come twice.
-    settled = max(start, min(end, heights - faults.unsettled))
-    found = verdict(
-        outcome,
-        made,
-        HeightRange(start, max(start, end)),
-        kept=all(map(shown, names)),
-        settled=settled,
-        orphans=server.orphans,
-    )
-    return found, outcome
+    settled, kept = max(start, min(end, heights - faults.unsettled)), all(map(shown, names))
+    asked = HeightRange(start, max(start, end))
+    return verdict(outcome, made, asked, kept=kept, settled=settled, orphans=server.orphans), outcome
 
 
 def crowded(seed: int, kind: str) -> tuple[str, Outcome]:

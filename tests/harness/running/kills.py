@@ -71,12 +71,7 @@ def kill_and_resume(
     dice = random.Random(seed)  # noqa: S311
     words = ("export", *exported.words, "--to", to, "-w", "2", "-q")
     service, moment, after = Moving(END + 1000), threading.Event(), dice.randrange(1, 60)
-
-    def hook(_: str) -> None:
-        if len(service.calls) > after:
-            moment.set()
-
-    service.hook = hook
+    service.hook = lambda _: moment.set() if len(service.calls) > after else None
     with serving(service) as url:
         with chainq.executed():
             run = chainq.start(*words, url=url, env=dict(env or {}))

@@ -1,10 +1,12 @@
-"""The scoreboard finds what is lost, doubled and changed, and runs without a network: chainq, curl and jq."""
+"""The scoreboard finds what is lost, doubled and changed, and runs without a network; `lines.py` counts code."""
 
 import json
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from lines import count
 from scoreboard import Difference, Server, Tool, compare, exact, printed_rows, score
 
 WEIGHT = 18741917084398881550  # more than 64 bits
@@ -63,3 +65,23 @@ def test_a_program_that_loses_rows_does_not(capsys: pytest.CaptureFixture[str]) 
     assert not score(Tool("curl"), SHUFFLED, limit=60)
     assert capsys.readouterr().out.endswith(" | 0 |\n")
     assert score(Tool(""), SHUFFLED, limit=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("# a comment\n\n\n", 0),
+        ('"""What a module says,\n\nin three lines."""\n', 0),
+        ('def f():\n    """Docstring."""\n', 1),
+        ('X = 1\n"""What X is."""\n', 1),
+        ("x = 1  # why\n\ny = 2\n", 2),
+        ('text = """one\n\nthree"""\n', 3),
+        ("f(\n    # a comment\n    1,\n)\n", 3),
+        ("if x:\n    pass\n", 2),
+    ],
+)
+def test_lines_with_code_count(text: str, lines: int, tmp_path: Path) -> None:
+    """Comments, docstrings and blank lines do not count; every line of a string that is used does."""
+    (tmp_path / "module.py").write_text(text)
+    found = count(tmp_path / "module.py")
+    assert (found.code, found.all) == (lines, text.count("\n"))
