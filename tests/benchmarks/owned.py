@@ -15,6 +15,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from measure import CHAINQ, heading, interleaved, line, run, say, spread
 
 from chainq.demo.planted import VIEW_KEY
