@@ -59,14 +59,21 @@ def _transitions(block: dict[str, Any]) -> list[tuple[dict[str, Any], int, str, 
     return found
 
 
+def _of(block: dict[str, Any], one: dict[str, Any], transition: dict[str, Any]) -> dict[str, Any]:
+    """Return what the rows of a transition begin with. `one`: its transaction in the block."""
+    return {
+        "height": _height(block),
+        "transaction_id": one["transaction"]["id"],
+        "transition_id": transition["id"],
+        "program": transition["program"],
+        "function": transition["function"],
+    }
+
+
 def _calls(block: dict[str, Any]) -> Rows:
     return [
         {
-            "height": _height(block),
-            "transaction_id": one["transaction"]["id"],
-            "transition_id": transition["id"],
-            "program": transition["program"],
-            "function": transition["function"],
+            **_of(block, one, transition),
             "transaction_index": one["index"],
             "index": place,
             "kind": kind,
@@ -81,11 +88,7 @@ def _calls(block: dict[str, Any]) -> Rows:
 def _values(block: dict[str, Any], side: str) -> Rows:
     return [
         {
-            "height": _height(block),
-            "transaction_id": one["transaction"]["id"],
-            "transition_id": transition["id"],
-            "program": transition["program"],
-            "function": transition["function"],
+            **_of(block, one, transition),
             "index": place,
             **value,
             **typed(value.get("value", "")),
