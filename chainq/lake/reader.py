@@ -20,10 +20,11 @@ from chainq.catalog.tables import DERIVED, SOURCE, TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
+from chainq.formats.json_rows import JsonRows
 from chainq.heights.range import HeightRange, HeightSet
 from chainq.lake import data_set
 from chainq.lake.data_set import UNKNOWN, Entry, gaps, lacking, listed, look, writing
-from chainq.lake.files import OPENED, Receipt, StoredFile, StoredRows, schema_of
+from chainq.lake.files import OPENED, Receipt, StoredFile, schema_of
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
@@ -185,7 +186,7 @@ class Reader:
         proof = Proof(
             Grade.BELIEF if Grade.BELIEF in file.receipt.proof else next(iter(file.receipt.proof), Grade.ORDER)
         )
-        writer = StoredRows(method, derived=file.receipt.source != "")
+        writer = JsonRows(method, derived=file.receipt.source != "")
         names = [*(column.path for column in writer.columns), EXTRA]
         if method.height is None:
             with file.checked():
@@ -223,7 +224,7 @@ class Reader:
     def _derived(self, table: str, blocks: list[Raw]) -> list[Raw]:
         """Return the rows of a table that full blocks contain, as if that table had been stored."""
         rows = [row for block in blocks for row in table_rows(block)[table]]
-        writer = StoredRows(TABLES[table], derived=True)
+        writer = JsonRows(TABLES[table], derived=True)
         return [row for batch in ArrowRows(writer.columns, self._arrow).batches(rows) for row in writer.rows(batch)]
 
 

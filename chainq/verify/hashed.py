@@ -11,11 +11,11 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND
 from chainq.errors import IncompleteError, UsageError
 from chainq.formats.arrow_rows import ArrowRows
+from chainq.formats.json_rows import JsonRows
 from chainq.hashes.check import HEADER
 from chainq.hashes.processes import BlockChecks
 from chainq.hashes.trees import NotAnElementError, element
 from chainq.heights.range import HeightRange
-from chainq.lake.files import StoredRows
 from chainq.process import Closing
 from chainq.rows.fields import object_of, text_of
 from chainq.text.humanize import counts
@@ -132,4 +132,4 @@ def _sent_rows(command: str, table: pa.Table) -> list[Raw]:
     for name, kind in zip(schema.names, schema.types, strict=True):
         if name not in table.column_names:
             table = table.append_column(name, pa.nulls(table.num_rows, kind))
-    return StoredRows(BY_COMMAND[command]).rows(table)
+    return JsonRows(BY_COMMAND[command]).rows(table)

@@ -16,9 +16,9 @@ from msgspec import Raw
 from chainq.catalog.methods import BY_COMMAND, METHODS, Column, Method
 from chainq.errors import OutputError
 from chainq.formats import parquet
+from chainq.formats.json_rows import JsonRows
 from chainq.formats.parquet import Parquet
 from chainq.formats.protocol import OutputSpec
-from chainq.lake.files import StoredRows
 from harness.models.belief import besides_belief
 from harness.running.program import Program
 from harness.running.truth import Truth
@@ -83,7 +83,7 @@ def test_every_command_comes_back_equal(chainq: Program, truth: Truth, method: M
     ran = chainq(method.command, *words, "-q", "--format", "parquet", "-o", "rows.parquet", url="demo:")
     assert (ran.code, ran.out, besides_belief(ran, method.command).err) == (0, b"", "")
     (batch,) = files.read_table(chainq.home / "rows.parquet").to_batches()
-    found = StoredRows(method).rows(batch)
+    found = JsonRows(method).rows(batch)
     assert rows
     assert sorted(map(present, found)) == sorted(map(present, rows))
 

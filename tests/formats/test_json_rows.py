@@ -12,7 +12,7 @@ from chainq.catalog.methods import BY_COMMAND
 pyarrow = pytest.importorskip("pyarrow")
 
 from chainq.formats.arrow_rows import ArrowRows  # noqa: E402
-from chainq.lake.files import StoredRows  # noqa: E402
+from chainq.formats.json_rows import JsonRows  # noqa: E402
 
 RECORDS = BY_COMMAND["records"]
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=6) | st.sampled_from(['"', "\\", "\n", "\x7f", "ä", ""])
@@ -25,7 +25,7 @@ ROWS = st.fixed_dictionaries(
 @given(st.lists(ROWS, max_size=5))
 def test_both_ways_are_the_same(rows: list[dict[str, object]]) -> None:
     """A row with a field in `extra` does not change the others."""
-    writer = StoredRows(RECORDS)
+    writer = JsonRows(RECORDS)
 
     def read(sent: list[dict[str, object]]) -> list[bytes]:
         texts = [Raw(json.dumps(row).encode()) for row in sent]
