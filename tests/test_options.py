@@ -15,8 +15,8 @@ from chainq.cli.report import Reporter
 from chainq.config.server import completed
 from chainq.errors import Shortfall
 from chainq.heights.range import end_above
+from chainq.options import ServiceOptions
 from chainq.query import Batch, limited
-from chainq.transport.base import ServiceOptions
 
 FLAGS = ServiceFlags(
     url="demo:",

@@ -14,6 +14,7 @@ Value = int | str
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 AUTO = "auto"
 """Stands for a dialect that is found out (`fetching.calls`)."""
+_OTHER_NAMES = ("is not iterable", "undefined binding")  # in messages about parameters by other names than the server's
 
 
 class Wire(NamedTuple):
@@ -82,3 +83,16 @@ def is_shared(method: Method) -> bool:
         method.name in dialect.wires or (method.listed and dialect.transactions_by_row_id)
         for dialect in DIALECTS.values()
     )
+
+
+def is_unknown_method(code: str) -> bool:
+    """Return whether the code of a JSON-RPC error is that of a missing method (JSON-RPC 2.0, section 5.1)."""
+    return code.strip('"') == "-32601"
+
+
+def is_misunderstood(code: str, message: str) -> bool:
+    """Return whether a JSON-RPC error means that the server has other names for methods or parameters.
+
+    The messages are those of docs/protocol.md, "Dialects".
+    """
+    return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_NAMES)

@@ -11,8 +11,9 @@ from chainq.errors import ChainqError, NotFoundError, UsageError
 from chainq.fetching.service import Service
 from chainq.heights.block_time import parse_age
 from chainq.heights.range import chain_end
+from chainq.options import ServiceOptions
 from chainq.process.signals import end_at
-from chainq.transport.base import Report, ServiceOptions
+from chainq.transport.base import Report
 
 if TYPE_CHECKING:
     from chainq.cli.options import ServiceFlags

@@ -21,11 +21,11 @@ from chainq.fetching.lookups import with_height
 from chainq.fetching.reading import Reading
 from chainq.fetching.service import Service
 from chainq.heights.bounds import HIGHEST, LATEST, parse_height
+from chainq.options import ServiceOptions
 from chainq.process import Closing
 from chainq.process.progress import Progress
 from chainq.query import Batch, Query
 from chainq.text.sanitize import mask_url
-from chainq.transport.base import ServiceOptions
 
 MOST_REQUESTS = 64  # at a time
 

@@ -4,19 +4,20 @@ import os
 from urllib.parse import urlsplit
 
 from chainq.catalog import identifiers
+from chainq.config.proxy import proxy_of
 from chainq.config.values import in_variable
 from chainq.errors import UsageError
+from chainq.options import ServiceOptions
 from chainq.text.sanitize import keys_in
-from chainq.transport.base import ServiceOptions
 
 
 def completed(given: ServiceOptions) -> ServiceOptions:
     """Return `given` completed from the environment if it has neither a URL nor a profile, then from its profile, or
     from the default one if there is neither still. CHAINQ_URL is also that of a profile without a URL.
 
-    The result names the profile that was read. Its headers may be secrets, its certificate identifies a person, and its
-    lake is of one chain, so they are used only for its own host. Raises UsageError for a missing profile, a mistake in
-    the file, or a private or view key in what would be sent.
+    The result names the profile that was read, and the proxy. The headers of a profile may be secrets, its certificate
+    identifies a person, and its lake is of one chain, so they are used only for its own host. Raises UsageError for a
+    missing profile, a mistake in the file, or a private or view key in what would be sent.
     """
     if given.url or given.profile:
         options = given._replace(url=given.url and identifiers.url(given.url))
@@ -29,7 +30,7 @@ def completed(given: ServiceOptions) -> ServiceOptions:
         raise UsageError("the URL contains a private or view key", advice + "--url, CHAINQ_URL or the profile")
     if any(keys_in(f"{name}: {value}") for name, value in options.headers.items()):
         raise UsageError("a header contains a private or view key", advice + "--header or the profile")
-    return options._replace(lake=options.lake or None)
+    return options._replace(lake=options.lake or None, proxy=proxy_of(options.url))
 
 
 def is_profile(name: str) -> bool:

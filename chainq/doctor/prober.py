@@ -10,12 +10,14 @@ from typing import Any
 
 from msgspec import Raw
 
+from chainq.catalog.dialects import is_unknown_method
 from chainq.errors import ChainqError, UnreachableError
+from chainq.options import ServiceOptions
 from chainq.process import Closing
 from chainq.rows import fields, raw_json
-from chainq.transport.base import Report, Response, ServiceOptions, Transport
+from chainq.transport.base import Report, Response, Transport
 from chainq.transport.connection import Connection
-from chainq.transport.failures import LIMITED, Failure, is_unknown_method
+from chainq.transport.failures import LIMITED, Failure
 from chainq.transport.jsonrpc import decode_result
 
 MAX_CALLS = 39

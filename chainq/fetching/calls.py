@@ -8,13 +8,12 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import NamedTuple, TypeVar
 
-from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Value, is_shared
+from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Value, is_misunderstood, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
 from chainq.errors import ProofError, ServiceError
 from chainq.heights.range import HeightRange
-from chainq.transport.base import ServiceOptions
+from chainq.options import ServiceOptions
 from chainq.transport.connection import Connection, Decode
-from chainq.transport.failures import is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
 T = TypeVar("T")

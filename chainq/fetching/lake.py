@@ -20,10 +20,10 @@ from chainq.heights.bounds import HIGHEST
 from chainq.heights.range import HeightRange
 from chainq.lake.data_set import Entry, digest, gaps
 from chainq.lake.reader import Reader, address_transactions
+from chainq.options import ServiceOptions
 from chainq.planning.exchange import Grade
 from chainq.query import Batch, Query
 from chainq.text.sanitize import excerpt
-from chainq.transport.base import ServiceOptions
 
 
 class Lake:

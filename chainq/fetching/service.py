@@ -17,10 +17,11 @@ from chainq.fetching.blocks import Blocks
 from chainq.fetching.calls import ROWS, Asked, Calls, ServiceDialect
 from chainq.heights import bounds
 from chainq.heights.range import HeightRange, HeightSet
+from chainq.options import ServiceOptions
 from chainq.process import Closing
 from chainq.query import Batch, Lookup, Query
 from chainq.text.sanitize import quoted
-from chainq.transport.base import Report, ServiceOptions, Transport
+from chainq.transport.base import Report, Transport
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 

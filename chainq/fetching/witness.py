@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from msgspec import Raw
 
+from chainq.catalog.dialects import is_misunderstood
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ResponseError, ServiceError
+from chainq.errors import LackingError, ResponseError, ServiceError
 from chainq.fetching.calls import Calls
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import DIVISIBLE, UNAVAILABLE, Due, Key
 from chainq.rows.block import Block, read_block
 from chainq.rows.fields import Picker, integer_of
-from chainq.transport.failures import NO_TABLE, is_misunderstood
 from chainq.transport.jsonrpc import decode_array
 
 _BLOCKS, _SUMMARIES = BY_COMMAND["full-blocks"], BY_COMMAND["blocks"]
@@ -36,7 +36,7 @@ class Witness:
         except ResponseError:
             rows = []
         except ServiceError as error:
-            lacks = is_misunderstood(error.code, error.message) or error.code == str(NO_TABLE)
+            lacks = error.table if isinstance(error, LackingError) else is_misunderstood(error.code, error.message)
             if isinstance(error, DIVISIBLE) or lacks or error.code.startswith("HTTP"):
                 raise
             rows = []

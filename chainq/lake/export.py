@@ -26,9 +26,9 @@ from chainq.lake.data_set import Contents, DataSet, Entry, Origin, parse_entry, 
 from chainq.lake.plan import EXPORTED, Task, Todo, read_method, reads_of, tasks_of
 from chainq.lake.store import Store, is_same_service
 from chainq.lake.workers import Crew, Done, Event, Hear, Job, write_all
+from chainq.options import ServiceOptions
 from chainq.planning.chunking import refuse_whole
 from chainq.text.humanize import counted
-from chainq.transport.base import ServiceOptions
 
 
 class ExportQuery(NamedTuple):

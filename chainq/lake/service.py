@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from chainq.catalog import export_error
 from chainq.catalog.methods import BY_NAME, Method, Param, Role
 from chainq.catalog.tables import COMMANDS
 from chainq.defaults import MAX_MEMORY
@@ -25,7 +26,6 @@ from chainq.process.serving import TEXT, Answer
 from chainq.query import Batch
 from chainq.rows.fields import object_of
 from chainq.transport.base import Request, Response, check_size
-from chainq.transport.failures import INCOMPLETE, NO_TABLE, Incomplete
 
 PARSE, ENVELOPE, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 """Error codes of JSON-RPC 2.0, section 5.1."""
@@ -107,12 +107,8 @@ class StoredService:
         try:
             return self._answer(request, room)
         except ChainqError as failure:
-            # The first height, so that clients need not ask below it. Without its hint, a command for who can write to
-            # the data set.
-            table = failure.table if isinstance(failure, IncompleteError) else ""
-            data = Raw(msgspec.json.encode(Incomplete(incomplete=True, first=self.reader.first, table=table)))
-            code, message = (NO_TABLE, f"this export has no table {table}") if table else (INCOMPLETE, failure.message)
-            return error(_id(request), code, message, data)
+            # With the first height, so that clients need not ask below it.
+            return error(_id(request), *export_error.written(failure, self.reader.first))
 
     def _answer(self, request: Any, room: Room) -> bytes | None:
         """Return the response to one decoded request, None for one without an id.

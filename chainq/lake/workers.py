@@ -41,6 +41,7 @@ from chainq.lake.data_set import Entry, PartitionSpec, digest
 from chainq.lake.files import PartitionFile, Receipt
 from chainq.lake.plan import Task, read_method
 from chainq.lake.store import open_store
+from chainq.options import ServiceOptions
 from chainq.planning.exchange import Grade, Known
 from chainq.process import Closing
 from chainq.process.pool import Process, WorkerDiedError, Workers
@@ -49,7 +50,7 @@ from chainq.process.worker import portable
 from chainq.query import Query
 from chainq.rows.fields import Picker
 from chainq.rows.tables import table_rows
-from chainq.transport.base import Report, ServiceOptions
+from chainq.transport.base import Report
 
 LESS_MEMORY = "lower -w or -j, or export with a smaller --partition"
 RETRIES = 2  # of a task whose worker died, by dask

@@ -28,7 +28,10 @@ _SCANNER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refu
 
 
 def compact(text: bytes) -> bytes:
-    """Return the same JSON text without white space between tokens. Raises ValueError for invalid JSON."""
+    """Return the same JSON text without white space between tokens. Raises ValueError for invalid JSON in white space,
+    and for what is not UTF-8."""
+    if not text.isascii():
+        text.decode()
     if not any(space in text for space in SPACES):
         return text
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from chainq import tuning
 from chainq.defaults import PATIENCE, TIMEOUT
 from chainq.errors import OverdueError, overdue
-from chainq.transport.base import ServiceOptions
+from chainq.options import ServiceOptions
 from chainq.transport.failures import LIMITED, TOO_HEAVY, Failure
 
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from chainq.errors import ChainqError, OverdueError, ResponseError, TooHeavyError, UsageError
+from chainq.options import ServiceOptions
 from chainq.process import Closing
 from chainq.text.sanitize import keep_secret, mask_url
 from chainq.transport import failures
 from chainq.transport.attempts import Attempts, RateLimiter
-from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions, Stopped, Transport
+from chainq.transport.base import ExchangeError, Report, Request, Response, Stopped, Transport
 from chainq.transport.failures import Failure
 from chainq.transport.jsonrpc import compact, encode
 

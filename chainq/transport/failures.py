@@ -9,19 +9,14 @@ import contextlib
 import re
 from typing import NamedTuple
 
-import msgspec
-
 from chainq import errors
+from chainq.catalog import export_error
 from chainq.defaults import PATIENCE
 from chainq.rows import raw_json
 from chainq.text.sanitize import excerpt, mask_sent, mask_url
 from chainq.transport.base import ExchangeError, Response
 from chainq.tuning import CONNECT_WAITS
 
-INCOMPLETE, NO_TABLE = -32001, -32002
-"""Codes of the errors of an export that lacks heights, or the table or index that a method needs; their data is an
-`Incomplete`. Other servers may use the codes for something else."""
-_OTHER_DIALECT = ("is not iterable", "undefined binding")  # parameters by other names than the server's
 _PYTHON = re.compile(r"\[(?:Errno -?\d+|SSL(?:: [A-Z_0-9]+)?)\] |_ssl\.c:\d+: | \(_ssl\.c:\d+\)")
 """What Python adds to the reason of an error."""
 
@@ -115,17 +110,6 @@ def _meaning(seen: str, text: str = "") -> Meaning:
     return next(rows)[2]
 
 
-class Incomplete(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The data of an error of an export. `first`: its lowest height; 0 also if an earlier version does not say it.
-
-    `table`: the one that it does not have, or "".
-    """
-
-    incomplete: bool
-    first: int = 0
-    table: str = ""
-
-
 class Failure(Exception):  # noqa: N818  # never leaves the transport
     """One attempt failed. `error`: what to raise after the last attempt.
 
@@ -150,25 +134,9 @@ def _failure(meaning: Meaning, message: str, *, code: str = "", retry_after: flo
 def of_error(code: str, message: str, data: bytes = b"") -> Failure:
     """Return what a JSON-RPC error means (docs/protocol.md, "Envelope and errors"); `data` is JSON."""
     text = f"the service returned error {excerpt(code, 20) or '(no code)'}: {excerpt(message, 120)}"
-    with contextlib.suppress(msgspec.DecodeError):
-        lacking = code in (str(INCOMPLETE), str(NO_TABLE))
-        if lacking and (found := msgspec.json.decode(data, type=Incomplete)).incomplete:
-            hint, table = "have what is missing exported there", excerpt(found.table, 40)
-            return Failure(errors.LackingError(text, hint, code=code, first=found.first, table=table))
+    if lacks := export_error.read(code, text, data):
+        return Failure(lacks)
     return _failure(_meaning(f"error {code}", message), text, code=code)
-
-
-def is_unknown_method(code: str) -> bool:
-    """Return whether the code of a JSON-RPC error is that of a missing method (JSON-RPC 2.0, section 5.1)."""
-    return code.strip('"') == "-32601"
-
-
-def is_misunderstood(code: str, message: str) -> bool:
-    """Return whether a JSON-RPC error means that the server has other names for methods or parameters.
-
-    The messages are those of docs/protocol.md, "Dialects".
-    """
-    return is_unknown_method(code) or any(words in message.lower() for words in _OTHER_DIALECT)
 
 
 def of_raised(raised: Failure | errors.ChainqError | RecursionError, status: int) -> Failure:

@@ -6,17 +6,14 @@ all secrets in them. Its transport does none of that.
 
 import contextlib
 import os
-import re
 import socket
 import ssl
 import time
 from base64 import b64encode
 from contextvars import ContextVar
-from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment
 
 import httpcore
 import httpx
@@ -25,8 +22,9 @@ from chainq import tuning
 from chainq._version import __version__
 from chainq.catalog.identifiers import is_loopback
 from chainq.errors import ChainqError, ResponseError, UsageError, needed
+from chainq.options import ServiceOptions
 from chainq.text.sanitize import excerpt, keep_secret, mask_url, quoted
-from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions, check_size
+from chainq.transport.base import ExchangeError, Request, Response, check_size
 
 _AT_ONCE = 128 * 2**10  # bytes: half as many steps of h11 as by httpcore's 64 KiB, a fifth less time; more gain nothing
 _EXPECTED = "expected a PEM file with a certificate and its key, or FILE:KEY, without a password"
@@ -37,8 +35,7 @@ _DEADLINE: ContextVar[float] = ContextVar("_DEADLINE")
 class HttpTransport:
     """Sends requests to the service's URL, and keeps connections open between them. Threads share it.
 
-    Proxies and certificates are those that the environment names; `via` names the proxy for messages, "" for none.
-    Raises UsageError if these cannot be used.
+    `via` names the proxy for messages, "" for none. Raises UsageError if it, or a certificate, cannot be used.
     """
 
     def __init__(self, options: ServiceOptions) -> None:
@@ -47,7 +44,7 @@ class HttpTransport:
         except (httpx.InvalidURL, ValueError) as error:
             raise UsageError(f"invalid URL {mask_url(options.url)!r}: {excerpt(str(error))}") from None
         self._headers = _headers(options, self._url)
-        proxy = named_proxy(options.url)
+        proxy = _proxy(options.proxy)
         self.via = f" (through proxy {mask_url(str(proxy.url))})" if proxy is not None else ""
         context = tls_context(options.cert, used=self._url.scheme == "https")
         limits = httpx.Limits(keepalive_expiry=tuning.KEEP_ALIVE)  # `Connection` limits concurrency
@@ -159,36 +156,14 @@ def _headers(options: ServiceOptions, url: httpx.URL) -> httpx.Headers:
     return headers
 
 
-def named_proxy(url: str) -> httpx.Proxy | None:
-    """Return the proxy that the environment names for a URL, None for none. Raises UsageError."""
-    parts, named = urlsplit(url), getproxies_environment()
-    proxy = named.get(parts.scheme) or named.get("all")
-    if not proxy or _excepted((parts.hostname or "").rstrip("."), named.get("no", "")):
-        return None
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
-    keep_secret(proxy, {})
+def _proxy(url: str) -> httpx.Proxy | None:
+    """Return the proxy with that URL, None for none. Raises UsageError."""
+    keep_secret(url, {})
     try:
-        return httpx.Proxy(proxy)
+        return httpx.Proxy(url) if url else None
     except (ValueError, httpx.InvalidURL):  # whose texts hold the proxy's password
         named_by = "HTTP_PROXY, HTTPS_PROXY or ALL_PROXY"
         raise UsageError(f"{named_by} is not a valid proxy URL", "expected one such as http://127.0.0.1:3128") from None
-
-
-def _excepted(host: str, no_proxy: str) -> bool:
-    """Return whether NO_PROXY names a host, by the rules of curl (its manual page, "no_proxy").
-
-    Names are separated by commas or spaces: `*`, a domain and all below it, an address, or a range of addresses in CIDR
-    notation. Rejected: the rules of httpx, which know no ranges.
-    """
-    names = [name.strip(".[]") for name in re.split(r"[,\s]+", no_proxy.lower()) if name]
-    return any(name == "*" or f".{host}".endswith(f".{name}") or _in_range(host, name) for name in names)
-
-
-def _in_range(host: str, name: str) -> bool:
-    try:
-        return ip_address(host) in ip_network(name, strict=False)
-    except ValueError:
-        return False
 
 
 def tls_context(cert: str | None, *, used: bool) -> ssl.SSLContext:

@@ -99,8 +99,6 @@ def decode_result(text: memoryview, call_id: int) -> Raw:
 def compact(body: bytes) -> bytes:
     """Return a body without white space between its tokens. Raises BrokenBodyError."""
     try:
-        if not body.isascii():
-            body.decode()
         return raw_json.compact(body)
     except ValueError:
         raise _not_json(body) from None

@@ -13,7 +13,7 @@ from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
 from chainq.demo.service import Service as DemoService
 from chainq.fetching.service import Service
-from chainq.transport.base import ServiceOptions
+from chainq.options import ServiceOptions
 from harness.servers.services import serving
 
 

@@ -13,8 +13,9 @@ from chainq.demo.faults import Faults
 from chainq.demo.registry import Reply
 from chainq.doctor.diagnosis import Diagnosis, Examination, diagnose
 from chainq.doctor.prober import Outcome, Prober
+from chainq.options import ServiceOptions
 from chainq.text.width import aligned
-from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
+from chainq.transport.base import ExchangeError, Request, Response
 from harness.lake.examined import NOW, URL, Odd, examined, findings
 from harness.models.search import some
 from harness.models.steps import linear, steps

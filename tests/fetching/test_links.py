@@ -10,7 +10,7 @@ from chainq.errors import IncompleteError, StaleError
 from chainq.fetching.blocks import Tip, check_age
 from chainq.fetching.links import Links
 from chainq.fetching.service import Service
-from chainq.transport.base import ServiceOptions
+from chainq.options import ServiceOptions
 from harness.running.program import DIALECT
 from harness.running.truth import raw
 from harness.servers.services import Moving, serving

@@ -24,9 +24,10 @@ from chainq.fetching.pages import _ReadAhead
 from chainq.fetching.service import Service
 from chainq.fetching.witness import Witness
 from chainq.heights.range import HeightRange
+from chainq.options import ServiceOptions
 from chainq.planning.page_plan import PageRequest
 from chainq.query import Query
-from chainq.transport.base import ExchangeError, Request, Response, ServiceOptions
+from chainq.transport.base import ExchangeError, Request, Response
 from chainq.transport.connection import Connection
 
 LONGEST = 30  # seconds until a call that does not come fails the test

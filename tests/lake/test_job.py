@@ -9,7 +9,7 @@ from chainq.fetching.blocks import Tip
 from chainq.lake.data_set import PartitionSpec
 from chainq.lake.plan import Task
 from chainq.lake.workers import Job, Worker
-from chainq.transport.base import ServiceOptions
+from chainq.options import ServiceOptions
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 64])

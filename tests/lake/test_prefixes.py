@@ -16,7 +16,7 @@ from chainq.heights.range import HeightRange
 from chainq.lake.export import Export, ExportQuery, Listener
 from chainq.lake.store import Store, Upload, open_store
 from chainq.lake.workers import Hear, Job, LocalCrew, Worker
-from chainq.transport.base import ServiceOptions
+from chainq.options import ServiceOptions
 
 pytest.importorskip("pyarrow")
 

@@ -17,7 +17,8 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.doctor.diagnosis import diagnose
 from chainq.doctor.prober import Prober
 from chainq.errors import ChainqError
-from chainq.transport.base import Report, ServiceOptions
+from chainq.options import ServiceOptions
+from chainq.transport.base import Report
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_result, decode_rows
 from harness.servers.sockets import server

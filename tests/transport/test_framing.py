@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from chainq.options import ServiceOptions
 from chainq.transport import http
-from chainq.transport.base import Response, ServiceOptions
+from chainq.transport.base import Response
 from chainq.transport.http import HttpTransport
 from harness.servers.calls import exchange, fails, request
 from harness.servers.sockets import server

@@ -17,7 +17,8 @@ import pytest
 from pytest_httpx import HTTPXMock, IteratorStream
 
 from chainq.errors import ResponseError, TooHeavyError
-from chainq.transport.base import ExchangeError, ServiceOptions
+from chainq.options import ServiceOptions
+from chainq.transport.base import ExchangeError
 from chainq.transport.http import HttpTransport
 from harness.running.program import LONGEST
 from harness.servers.calls import URL, exchange, fails, request

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from chainq.config.proxy import proxy_of
 from chainq.errors import UsageError
 from chainq.transport.base import ExchangeError
-from chainq.transport.http import named_proxy
 from harness.models.readings import readings
 from harness.servers.calls import exchange, fails
 from harness.servers.certificate import certified
@@ -226,7 +226,7 @@ def test_no_proxy_has_the_rules_of_curl(environment: pytest.MonkeyPatch, golden:
     def read(given: list[str]) -> str:
         url, names = given
         environment.setenv("no_proxy", names)
-        return "direct" if named_proxy(url) is None else "proxy"
+        return "proxy" if proxy_of(url) else "direct"
 
     file = Path(__file__).parent / "no_proxy.txt"
     golden(file, readings(file, read))

@@ -13,7 +13,7 @@ pytest.importorskip("aleo")
 
 from chainq.client import TokenBalance
 from chainq.fetching.service import Service
-from chainq.transport.base import ServiceOptions
+from chainq.options import ServiceOptions
 from chainq.wallet.balance import Bookkeeper
 from chainq.wallet.book import Book
 from chainq.wallet.keys import checked

@@ -18,10 +18,10 @@ from chainq.cli.tool_options import DoctorCommand
 from chainq.config import dialect_cache, profiles
 from chainq.doctor.diagnosis import WORKS, Check, Diagnosis, diagnose
 from chainq.doctor.prober import Prober
+from chainq.options import ServiceOptions
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url
 from chainq.text.width import aligned, terminal_width, wrap
-from chainq.transport.base import ServiceOptions
 
 WIDE = 79  # cells of a terminal from which on findings get a wide column
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chainq.catalog.dialects import DIALECTS
 from chainq.demo.chain import Chain
@@ -11,7 +11,10 @@ from chainq.demo.registry import Reply
 from chainq.demo.service import DemoTransport, Service
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.prober import MAX_CALLS, Prober
-from chainq.transport.base import Report, ServiceOptions
+from chainq.options import ServiceOptions
+
+if TYPE_CHECKING:
+    from chainq.transport.base import Report
 
 NEWEST = 5000
 NOW = Chain(tip=NEWEST).timestamp(NEWEST) + 90

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from chainq.transport.base import ExchangeError, Report, Request, Response, ServiceOptions
+from chainq.config.proxy import proxy_of
+from chainq.options import ServiceOptions
+from chainq.transport.base import ExchangeError, Report, Request, Response
 from chainq.transport.connection import Connection
 from chainq.transport.jsonrpc import decode_rows
 
@@ -79,7 +81,7 @@ def exchange(url: str, times: int = 1, seconds: float = 86_400, most: int = 2**3
     """Send requests one after the other over HTTP, and return the last response; each has so many seconds."""
     from chainq.transport.http import HttpTransport  # here, because few tests need it
 
-    with closing(HttpTransport(ServiceOptions(url, **options))) as transport:
+    with closing(HttpTransport(ServiceOptions(url, proxy=proxy_of(url), **options))) as transport:
         return [transport.call(request(b'{"id":1}', time.monotonic() + seconds, most)) for _ in range(times)][-1]
 
 
