@@ -31,7 +31,6 @@ from chainq.text.humanize import in_bytes
 from chainq.text.sanitize import excerpt
 
 METADATA_KEY = "chainq"  # in the metadata of a Parquet file
-OPENED = 8  # files that a run has open at a time
 GROUP_ROWS = 20_000  # in a row group: a search by height skips other groups by their statistics
 GROUP_BYTES = 32 << 20  # before compression
 LOOKED_UP = {"blocks": 1 << 20, "full-blocks": 8 << 20}

@@ -24,7 +24,7 @@ from chainq.formats.json_rows import JsonRows
 from chainq.heights.range import HeightRange, HeightSet
 from chainq.lake import data_set
 from chainq.lake.data_set import UNKNOWN, Entry, gaps, lacking, listed, look, writing
-from chainq.lake.files import OPENED, Receipt, StoredFile, schema_of
+from chainq.lake.files import Receipt, StoredFile, schema_of
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
@@ -106,7 +106,7 @@ class Reader:
         ]
         if not strict and table != "blocks":  # the only one of these that full blocks can fill
             return found
-        receipts = in_order(OPENED, iter([partial(self.receipt, entry) for entry in found]), len(found) or 1)
+        receipts = in_order(self._store.readers, iter([partial(self.receipt, entry) for entry in found]), len(found) or 1)
         return [
             entry
             for entry, receipt in zip(found, receipts, strict=True)
@@ -128,7 +128,8 @@ class Reader:
         entries = [one for one in self._entries[table] if heights is None or heights.overlaps(one.spec.heights)]
         entries = entries[::-1] if reverse else entries
         jobs = (partial(self._found, entry, texts) for entry in entries)
-        for entry, found in zip(entries, in_order(OPENED, jobs, 2 * OPENED), strict=True):
+        size = self._store.readers
+        for entry, found in zip(entries, in_order(size, jobs, 2 * size), strict=True):
             yield entry.spec.heights, found
 
     def _found(self, entry: Entry, texts: Mapping[str, str]) -> list[tuple[int, str]]:

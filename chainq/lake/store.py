@@ -80,8 +80,11 @@ class _Store:
     folder: what lies in a store may be of anybody, and none of it is followed out of it.
 
     `label`: its name in messages, without secrets. `folder`: where it is on this machine, None for an object store.
-    `memory`: bytes that rows of a file may take up at a time, once they are decoded.
+    `memory`: bytes that rows of a file may take up at a time, once they are decoded. `readers`: threads that read
+    files, for which a folder has no latency: more than two wait for each other longer than they gain.
     """
+
+    readers = 8
 
     folder: Path | None = None
     _errors: tuple[type[Exception], ...] = (OSError, ValueError)
@@ -132,6 +135,8 @@ class _Store:
 
 class FolderStore(_Store):
     """The data set in a folder, which is made when the first file is written."""
+
+    readers = 2
 
     def __init__(self, root: Path, memory: int = MAX_MEMORY) -> None:
         super().__init__(str(root), memory)
