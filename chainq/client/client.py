@@ -96,8 +96,7 @@ class Client(Closing):
             self._service.connection.opened()
 
     def __repr__(self) -> str:
-        closed = ", closed" if self._service.connection.closed else ""
-        return f"<Client of {mask_url(self._service.url)}{closed}>"
+        return f"<Client of {mask_url(self._service.url)}>"
 
     def _rows(self, query: Query) -> Rows:
         return Rows(query.method, self._batches(self._reading(query)), typed=self._typed)

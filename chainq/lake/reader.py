@@ -28,7 +28,6 @@ from chainq.lake.files import Receipt, StoredFile, schema_of
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
 from chainq.planning.exchange import Grade, Proof
-from chainq.process.threads import in_order
 from chainq.query import Batch
 from chainq.rows.block import RECORDS, looked_up
 from chainq.rows.fields import object_of, text_of
@@ -106,7 +105,7 @@ class Reader:
         ]
         if not strict and table != "blocks":  # the only one of these that full blocks can fill
             return found
-        receipts = in_order(self._store.readers, iter([partial(self.receipt, entry) for entry in found]), len(found) or 1)
+        receipts = self._store.results(partial(self.receipt, entry) for entry in found)
         return [
             entry
             for entry, receipt in zip(found, receipts, strict=True)
@@ -128,8 +127,7 @@ class Reader:
         entries = [one for one in self._entries[table] if heights is None or heights.overlaps(one.spec.heights)]
         entries = entries[::-1] if reverse else entries
         jobs = (partial(self._found, entry, texts) for entry in entries)
-        size = self._store.readers
-        for entry, found in zip(entries, in_order(size, jobs, 2 * size), strict=True):
+        for entry, found in zip(entries, self._store.results(jobs), strict=True):
             yield entry.spec.heights, found
 
     def _found(self, entry: Entry, texts: Mapping[str, str]) -> list[tuple[int, str]]:

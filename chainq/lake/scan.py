@@ -23,7 +23,6 @@ from chainq.heights.range import HeightRange
 from chainq.lake.data_set import PARTITION_COLUMN, Contents, PartitionSpec, gaps, listed, writing
 from chainq.lake.files import StoredFile, schema_of
 from chainq.lake.store import Store
-from chainq.process.threads import in_order
 from chainq.rows.raw_json import members
 from chainq.text.sanitize import excerpt
 
@@ -108,7 +107,7 @@ class Files:
         schema = self._arrow.schema([one for one in self._schema if one.name in known | {PARTITION_COLUMN}])
         names = schema.names[1:]
         jobs = (partial(StoredFile, self._store, self._entries[spec]) for spec in specs if spec in self._entries)
-        for file in in_order(self._store.readers, jobs, self._store.readers):
+        for file in self._store.results(jobs):
             for number, _ in self._possible(list(file.groups()), lambda found: self._at(found[1]), where):
                 self._note_unfit(file, number, names)
                 table, rows = file.read(number, names), file.parquet.metadata.row_group(number).num_rows

@@ -27,7 +27,7 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -36,9 +36,11 @@ from chainq.catalog.tables import TABLES
 from chainq.defaults import MAX_MEMORY
 from chainq.errors import OutputError, UsageError, needed
 from chainq.lake.data_set import damaged, lacking
+from chainq.process.threads import in_order
 from chainq.sinks.disk import remove_unlocked, sync_folder
 from chainq.text.sanitize import excerpt, mask_url, printable
 
+T = TypeVar("T")
 SMALL = 1 << 20
 """Bytes of a file that is read whole."""
 NEW = "_new"
@@ -80,11 +82,10 @@ class _Store:
     folder: what lies in a store may be of anybody, and none of it is followed out of it.
 
     `label`: its name in messages, without secrets. `folder`: where it is on this machine, None for an object store.
-    `memory`: bytes that rows of a file may take up at a time, once they are decoded. `readers`: threads that read
-    files, for which a folder has no latency: more than two wait for each other longer than they gain.
+    `memory`: bytes that rows of a file may take up at a time, once they are decoded.
     """
 
-    readers = 8
+    _readers = 8  # threads
 
     folder: Path | None = None
     _errors: tuple[type[Exception], ...] = (OSError, ValueError)
@@ -105,6 +106,10 @@ class _Store:
             if size > SMALL:
                 raise damaged(self.label, name, f"{size} bytes, expected {SMALL} at most")
             return bytes(content())
+
+    def results(self, jobs: Iterator[Callable[[], T]]) -> Iterator[T]:
+        """Run jobs that read files, several at a time, and yield their results in the order of the jobs."""
+        return in_order(self._readers, jobs, 2 * self._readers)
 
     @contextmanager
     def upload(self) -> Iterator[Upload]:
@@ -136,7 +141,7 @@ class _Store:
 class FolderStore(_Store):
     """The data set in a folder, which is made when the first file is written."""
 
-    readers = 2
+    _readers = 2  # which have no latency: more threads wait for each other longer than they gain
 
     def __init__(self, root: Path, memory: int = MAX_MEMORY) -> None:
         super().__init__(str(root), memory)

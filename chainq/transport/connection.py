@@ -60,14 +60,9 @@ class Connection(Closing):
         self._options = self._options._replace(until=time.monotonic() + seconds)
         self._slots = threading.Semaphore(self._options.concurrency)
 
-    @property
-    def closed(self) -> bool:
-        """Return whether nothing is sent any more."""
-        return self._stop.is_set()
-
     def check_open(self) -> None:
         """Raise Stopped if the connection was closed."""
-        if self.closed:
+        if self._stop.is_set():
             raise Stopped
 
     def call(
