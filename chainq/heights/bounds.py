@@ -41,11 +41,11 @@ def parse_height(text: str) -> int:
 
 
 def parse_count(text: str, option: str = "last") -> int:
-    """Return the value of an option that is a number of blocks, written as heights are. Raises UsageError."""
+    """Return the value of an option that is a number, written as heights are. Raises UsageError."""
     try:
         return parse_height(text)
     except UsageError:
-        raise UsageError(f"invalid --{option} {quoted(text)}: expected a number of blocks such as 100 or 10K") from None
+        raise UsageError(f"invalid --{option} {quoted(text)}: expected a number such as 100 or 10K") from None
 
 
 def parse_start(text: str) -> int:

@@ -153,8 +153,7 @@ class Export:
             try:
                 with crew(self._job(made, options), len(made.tasks), listener.hear) as workers:
                     self._prepare(made)
-                    for done in write_all(workers, made.tasks):
-                        entries += done.files
+                    for done in write_all(workers, made.tasks, entries):
                         self._remove_old(old, done.files)
                         totals.update(written=len(done.files), rows=done.rows, size=done.size, calls=done.calls)
                         for heights in done.believed:

@@ -229,9 +229,9 @@ class Worker(Closing):
         self._say(report)
 
 
-def write_all(crew: "Crew", tasks: Sequence[Task]) -> Iterator[Done]:
+def write_all(crew: "Crew", tasks: Sequence[Task], written: list[Entry]) -> Iterator[Done]:
     """Yield partitions as they are written, in the order of the tasks. After a failure, which it raises, no more are
-    begun."""
+    begun; the files of all that are written are in `written` then."""
     known: dict[str, Known] = {}  # by command, of the last partition
     failures: list[Exception] = []
 
@@ -244,6 +244,7 @@ def write_all(crew: "Crew", tasks: Sequence[Task]) -> Iterator[Done]:
             failures.append(failure)
             raise
         known[done.spec.command] = done.known
+        written.extend(done.files)
         return done
 
     return in_order(crew.size, (partial(write, task) for task in tasks), len(tasks) + 1)

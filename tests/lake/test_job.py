@@ -1,15 +1,20 @@
 """What workers are given: shares that add up, and values that survive the way."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from threading import Event
+from typing import Any, cast
 
 import pytest
 
 from chainq.errors import OutputError
 from chainq.fetching.blocks import Tip
-from chainq.lake.data_set import PartitionSpec
+from chainq.lake.data_set import Entry, PartitionSpec
 from chainq.lake.plan import Task
-from chainq.lake.workers import Job, Worker
+from chainq.lake.workers import Done, Job, Worker, write_all
 from chainq.options import ServiceOptions
+from chainq.planning.exchange import NOTHING_KNOWN
+from harness.running.inside import LONGEST
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 64])
@@ -55,3 +60,30 @@ def test_no_memory_is_an_error_with_advice(tmp_path: Path, monkeypatch: pytest.M
     with Worker(job) as worker, pytest.raises(OutputError, match="smaller --partition"):
         worker.write(Task(PartitionSpec("records", 0, 5), ("records",)))
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_what_is_written_counts_also_behind_a_failure() -> None:
+    """Tasks end in any order: of two at a time the second is written before the first fails."""
+    first, second = (Task(PartitionSpec("blocks", start, start + 10), ("blocks",)) for start in (0, 10))
+    file = Entry(second.spec, 100, 10, "0", "0")
+    done = Done(second.spec, (file,), 1, NOTHING_KNOWN, (), {})
+    ended = Event()
+
+    class Crew:
+        size = 2
+
+        def write(self, task: Task) -> Done:
+            if task.spec != first.spec:
+                return done
+            assert ended.wait(LONGEST)
+            raise OutputError("no space")
+
+    class Written(list[Entry]):
+        def extend(self, files: Iterable[Entry]) -> None:
+            super().extend(files)
+            ended.set()
+
+    written = Written()
+    with pytest.raises(OutputError, match="no space"):
+        list(write_all(cast("Any", Crew()), [first, second], written))
+    assert written == [file]
