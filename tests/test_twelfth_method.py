@@ -1,4 +1,7 @@
-"""What a new method of the service needs: one entry in the catalogue, and one in the sample service for `demo:`."""
+"""What a new method of the service needs: one entry in the catalogue, and one in the sample service for `demo:`.
+
+`counts` has pages; `supply` has none, and one row for each height.
+"""
 
 import json
 import re
@@ -7,14 +10,17 @@ import sys
 
 import pytest
 
+from chainq.catalog.methods import METHODS
 from harness.running.program import Program, Ran
+
+ALL = len(METHODS) + 2
 
 ENTRY = """
 import sys
 from chainq.catalog import methods
 from chainq.catalog.methods import END, PAGE, START, Column, Kind, Method, Param, Role, Shape
 
-method = Method(
+counts = Method(
     command="counts",
     name="records/count",
     group="Records",
@@ -31,27 +37,47 @@ method = Method(
     height="height",
     order="height",
 )
-methods.METHODS += (method,)
-methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
+supply = Method(
+    command="supply",
+    name="getSupply",
+    group="Blocks",
+    purpose="total supply at each height",
+    params=(START, END),
+    columns=(
+        Column("height", "number", "block height", Kind.HEIGHT, brief=True),
+        Column("total", "number", "in microcredits", Kind.NUMBER, brief=True),
+    ),
+    example="chainq supply --start 12345 --end 12346",
+    height="height",
+    single=True,
+)
+NEW = (counts, supply)
+methods.METHODS += NEW
+for method in NEW:
+    methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
 """
 SAMPLE = """
 from chainq.demo.registry import Item
 from chainq.demo.results import Results
-from chainq.demo.service import DIALECTS, _listed
+from chainq.demo.service import DIALECTS, Method, _listed
 
-DIALECTS["chain"][method.name] = DIALECTS["aleo"][method.name] = _listed("counts", "countsPerRequest")
+for dialect in DIALECTS.values():
+    dialect["records/count"] = _listed("counts", "countsPerRequest")
+    dialect["getSupply"] = Method("supply", {"start": "start", "end": "end"})
 honest = Results.rows
-row = Item(12345, 0, b'{"height":12345,"count":7}')
 
 
 def rows(book, ask):
-    if ask.handler != "counts":
-        return honest(book, ask)
-    return ask.cut([row] if row.height in ask.heights else [])
+    if ask.handler == "counts":
+        return ask.cut([Item(12345, 0, b'{"height":12345,"count":7}')] if 12345 in ask.heights else [])
+    if ask.handler == "supply":
+        return [Item(height, 0, b'{"height":%d,"total":5}' % height) for height in ask.heights if height != HOLE]
+    return honest(book, ask)
 
 
 Results.rows = rows
 """
+HOLE = 777  # a height of which the server has no supply
 RUN = "from chainq.__main__ import main; main()"
 DOCUMENT = """
 import json
@@ -62,7 +88,7 @@ print(json.dumps(_docgen.due()))
 
 def run(program: Program, text: str, *words: str) -> Ran:
     """Run Python code with the new method in a process of its own."""
-    line = [sys.executable, "-c", ENTRY + text, *words]
+    line = [sys.executable, "-c", f"HOLE = {HOLE}\n{ENTRY}{text}", *words]
     ended = subprocess.run(line, env=program.environment(), cwd=program.home, capture_output=True, timeout=60)
     return Ran(ended.returncode, ended.stdout, ended.stderr.decode())
 
@@ -76,10 +102,13 @@ def run(program: Program, text: str, *words: str) -> Ran:
         ("counts 12345 --table --url demo:", SAMPLE, 0, "12345 +7\n1 row"),
         ("counts 12000:13000 --url demo:", SAMPLE, 0, r'^\{"height":12345,"count":7\}\nchainq: warning: counts '),
         ("counts 0:12345 --url demo:", SAMPLE, 0, "^chainq: warning: counts .*nothing proves"),
-        ("doctor --url demo:", SAMPLE, 0, "methods +12 of 12"),
+        ("supply --last 3 --table --strict --url demo:", SAMPLE, 0, "(?s)2999998 +5\n.*3 rows"),
+        ("supply 775:777 --url demo:", SAMPLE, 0, r'^\{"height":775,"total":5\}\n\{"height":776,"total":5\}\n$'),
+        ("supply 775:780 --url demo:", SAMPLE, 6, "(?m)^chainq supply: .*missing height 777, though the tip .*resume"),
+        ("doctor --url demo:", SAMPLE, 0, f"methods +{ALL} of {ALL}"),
         # What the sample chain lacks is a JSON-RPC error, as on a server that lacks it.
         ("counts 0:9 --url demo:", "", 3, "^chainq counts: .*-32601"),
-        ("doctor --url demo:", "", 3, "(?s)methods +11 of 12.*! +counts +no"),
+        ("doctor --url demo:", "", 3, f"(?s)methods +{len(METHODS)} of {ALL}.*! +counts +no.*! +supply +no"),
     ],
 )
 def test_it_has_a_command(line: str, sample: str, code: int, said: str, chainq: Program) -> None:
