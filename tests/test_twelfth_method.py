@@ -1,6 +1,6 @@
 """What a new method of the service needs: one entry in the catalogue, and one in the sample service for `demo:`.
 
-`counts` has pages; `supply` has none, and one row for each height.
+`counts` has pages; `supply` has none, and one row for each height; `events` has none, and any number of rows.
 """
 
 import json
@@ -13,7 +13,7 @@ import pytest
 from chainq.catalog.methods import METHODS
 from harness.running.program import Program, Ran
 
-ALL = len(METHODS) + 2
+ALL = len(METHODS) + 3
 
 ENTRY = """
 import sys
@@ -51,7 +51,17 @@ supply = Method(
     height="height",
     single=True,
 )
-NEW = (counts, supply)
+events = Method(
+    command="events",
+    name="getEvents",
+    group="Blocks",
+    purpose="events of each height",
+    params=(START, END),
+    columns=(Column("height", "number", "block height", Kind.HEIGHT, brief=True), Column("event", "string")),
+    example="chainq events --start 12345 --end 12346",
+    height="height",
+)
+NEW = (counts, supply, events)
 methods.METHODS += NEW
 for method in NEW:
     methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
@@ -64,6 +74,7 @@ from chainq.demo.service import DIALECTS, Method, _listed
 for dialect in DIALECTS.values():
     dialect["records/count"] = _listed("counts", "countsPerRequest")
     dialect["getSupply"] = Method("supply", {"start": "start", "end": "end"})
+    dialect["getEvents"] = Method("events", {"start": "start", "end": "end"})
 honest = Results.rows
 
 
@@ -72,6 +83,9 @@ def rows(book, ask):
         return ask.cut([Item(12345, 0, b'{"height":12345,"count":7}')] if 12345 in ask.heights else [])
     if ask.handler == "supply":
         return [Item(height, 0, b'{"height":%d,"total":5}' % height) for height in ask.heights if height != HOLE]
+    if ask.handler == "events":
+        row = b'{"height":%d,"event":"%c"}'
+        return [Item(height, 0, row % (height, one)) for height in ask.heights for one in b"ab"]
     return honest(book, ask)
 
 
@@ -105,6 +119,9 @@ def run(program: Program, text: str, *words: str) -> Ran:
         ("supply --last 3 --table --strict --url demo:", SAMPLE, 0, "(?s)2999998 +5\n.*3 rows"),
         ("supply 775:777 --url demo:", SAMPLE, 0, r'^\{"height":775,"total":5\}\n\{"height":776,"total":5\}\n$'),
         ("supply 775:780 --url demo:", SAMPLE, 6, "(?m)^chainq supply: .*missing height 777, though the tip .*resume"),
+        ("events 775:777 --text --strict --url demo:", SAMPLE, 0, "^775\ta\n775\tb\n776\ta\n776\tb\n$"),
+        ("events --last 1 --text --url demo:", SAMPLE, 0, "^3000000\ta\n3000000\tb\nchainq: warning: events "),
+        ("events --last 1 --strict --url demo:", SAMPLE, 6, "^chainq events: .*nothing proves"),
         ("doctor --url demo:", SAMPLE, 0, f"methods +{ALL} of {ALL}"),
         # What the sample chain lacks is a JSON-RPC error, as on a server that lacks it.
         ("counts 0:9 --url demo:", "", 3, "^chainq counts: .*-32601"),

@@ -68,8 +68,11 @@ class Believer:
     def _further(self, page: Page, window: HeightRange) -> bool:
         """Return whether more rows follow the n rows of a response. If none does, page 1 of size n - 1 holds one row.
 
-        For a server that does not page in this way: return whether narrower requests show other rows.
+        For a server that does not page in this way: return whether narrower requests show other rows. For a method
+        without pages: whether the next response does.
         """
+        if self._run.size is None:
+            return _counted(self._ask(window, None, 0)) != _counted(page)
         count = len(page.rows)
         size, known = (count - 1, 1) if count > 2 else (count, 0)
         shown = self._ask(window, size, 1)
