@@ -1,7 +1,7 @@
-"""The catalogue: the eleven methods of the service as data (docs/protocol.md, "Methods").
+"""The catalogue: the methods of the service as data (docs/protocol.md, "Methods").
 
 Names, types and notes are those of the published interface; a note that it lacks says what the chain's own source
-says. Commands, help, columns, checks, the sample chain's conformance and the tests follow from here; a twelfth method
+says. Commands, help, columns, checks, the sample chain's conformance and the tests follow from here; another method
 is one more entry. How deployed servers differ is in `dialects`.
 """
 

@@ -91,8 +91,8 @@ def test_every_call_is_one_that_the_server_takes(name: str, method: Method) -> N
 
 
 def test_the_table_of_dialects_is_kept(golden: Callable[[Path, str], None]) -> None:
-    """`chain` is the published interface; aleo differs in what docs/protocol.md, "Dialects", lists. Five methods are
-    called alike in both; `transactions` is not, for what its number means."""
+    """`chain` is the published interface; aleo differs in what docs/protocol.md, "Dialects", lists. Others are called
+    alike in both (shared); `transactions` is not, for what its number means."""
     record = ""
     for name, dialect in DIALECTS.items():
         record += f"{name}, transactions by row ID: {dialect.transactions_by_row_id}\n"

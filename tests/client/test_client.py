@@ -1,4 +1,4 @@
-"""chainq for Python: the eleven methods of `Client` against the sample chain."""
+"""chainq for Python: the methods of `Client` against the sample chain."""
 
 import gc
 import signal

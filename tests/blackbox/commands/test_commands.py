@@ -1,4 +1,4 @@
-"""Each of the eleven commands prints what the service holds: the installed program, real sockets."""
+"""Each command of a method prints what the service holds: the installed program, real sockets."""
 
 import re
 from collections.abc import Callable
@@ -63,7 +63,6 @@ each_command = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_every_command_of_the_catalogue_is_tried() -> None:
     """No method of the catalogue is left out below."""
     assert list(CASES) == [method.command for method in METHODS]
-    assert len(CASES) == 11
 
 
 @each_command
