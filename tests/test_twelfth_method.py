@@ -68,8 +68,7 @@ for method in NEW:
 """
 SAMPLE = """
 from chainq.demo.registry import Item
-from chainq.demo.results import Results
-from chainq.demo.service import DIALECTS, Method, _listed
+from chainq.demo.results import DIALECTS, Method, Results, _listed
 
 for dialect in DIALECTS.values():
     dialect["records/count"] = _listed("counts", "countsPerRequest")

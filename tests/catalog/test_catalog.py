@@ -14,7 +14,7 @@ from chainq.catalog.dialects import DIALECTS, Value, is_shared
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.catalog.nested import known_column
 from chainq.demo.chain import Chain
-from chainq.demo.service import DIALECTS as SERVED
+from chainq.demo.results import DIALECTS as SERVED
 from chainq.demo.service import Service
 from chainq.errors import UsageError
 from harness.models.readings import readings

@@ -9,7 +9,8 @@ import pytest
 
 from chainq.catalog.methods import BY_NAME
 from chainq.demo.chain import Chain
-from chainq.demo.service import DIALECTS, Service
+from chainq.demo.results import DIALECTS
+from chainq.demo.service import Service
 from harness.models.readings import readings
 from harness.running.sample import CHAIN, QUIET, ask, paged, post, refusal
 
