@@ -27,9 +27,7 @@ _PARAMS = {method.handler: method.params for method in DIALECTS["chain"].values(
 RANGES = [handler for handler, params in _PARAMS.items() if "start" in params]
 LISTS = [handler for handler, params in _PARAMS.items() if "page" in params]
 RANGED = [handler for handler in RANGES if handler in LISTS]
-SINGLES = ["block", *(handler for handler in RANGES if handler not in LISTS)]
-"""Handlers of `results.py`: of blocks, of all ranges, of all lists with pages, of those with a range, and of one row
-for each height."""
+"""Handlers of `results.py`: of blocks, of all ranges, of all lists with pages, of lists with a range and pages."""
 
 # --- rows that the server does not list
 
@@ -347,7 +345,7 @@ def late_pages(ask: Ask, _: int) -> Ask:
 # --- the rows of a range, before they are divided into pages
 
 
-@fault("rows", "HEIGHT", of=SINGLES)
+@fault("rows", "HEIGHT", of={"block", *RANGES}.difference(LISTS))
 def missing_height(rows: Items, height: int, _: Ask) -> Items:
     """Leave out a block."""
     return [item for item in rows if item.height != height]

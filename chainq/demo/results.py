@@ -160,8 +160,6 @@ class Results(Book):
         return [bodies.transaction(self._chain, height, calls[position][0]) for position in positions]
 
     def _slice(self, tally: Tally, rows: _Rows, ask: Ask) -> list[Item]:
-        if not ask.heights:
-            return []
         rank = tally.before(ask.heights.start) + ask.offset
         stop = min(rank + ask.limit, tally.before(ask.heights.stop))
         sliced: list[Item] = []

@@ -34,8 +34,7 @@ class Believer:
             if page is None and width == 1:
                 page = self._one_height(window)
             if page is not None:
-                known = page.heights or [window.start] * (len(page.rows) if width == 1 else 0)
-                return believed(window, page.rows, known)
+                return believed(window, page.rows, page.heights)
             width = max(1, width // 2)
 
     def _window(self, heights: HeightRange) -> int:

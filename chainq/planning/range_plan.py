@@ -168,7 +168,7 @@ class RangePlan:
     def _agrees(self, chunk: Chunk, outcome: Outcome) -> bool:
         """Return whether the proofs of the front chunk can be printed; else prove it again."""
         run = self.run
-        if not run.method.single and not run.order.usable and any(one.grade is Grade.ORDER for one in outcome.proofs):
+        if not run.order.usable and any(one.grade is Grade.ORDER for one in outcome.proofs):
             chunk.outcome = None  # responses have shown since then that order proves nothing
             return False
         try:
