@@ -1,6 +1,6 @@
 """What a new method of the service needs: one entry in the catalogue, and one in the sample service for `demo:`.
 
-`counts` has pages; `supply` has none, and one row for each height; `events` has none, and any number of rows.
+`counts` has pages; `burned` has none, and one row for each height; `events` has none, and any number of rows.
 """
 
 import json
@@ -37,17 +37,17 @@ counts = Method(
     height="height",
     order="height",
 )
-supply = Method(
-    command="supply",
-    name="getSupply",
+burned = Method(
+    command="burned",
+    name="getBurned",
     group="Blocks",
-    purpose="total supply at each height",
+    purpose="credits burned at each height",
     params=(START, END),
     columns=(
         Column("height", "number", "block height", Kind.HEIGHT, brief=True),
         Column("total", "number", "in microcredits", Kind.NUMBER, brief=True),
     ),
-    example="chainq supply --start 12345 --end 12346",
+    example="chainq burned --start 12345 --end 12346",
     height="height",
     single=True,
 )
@@ -61,7 +61,7 @@ events = Method(
     example="chainq events --start 12345 --end 12346",
     height="height",
 )
-NEW = (counts, supply, events)
+NEW = (counts, burned, events)
 methods.METHODS += NEW
 for method in NEW:
     methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
@@ -72,7 +72,7 @@ from chainq.demo.results import DIALECTS, Method, Results, _listed
 
 for dialect in DIALECTS.values():
     dialect["records/count"] = _listed("counts", "countsPerRequest")
-    dialect["getSupply"] = Method("supply", {"start": "start", "end": "end"})
+    dialect["getBurned"] = Method("burned", {"start": "start", "end": "end"})
     dialect["getEvents"] = Method("events", {"start": "start", "end": "end"})
 honest = Results.rows
 
@@ -80,7 +80,7 @@ honest = Results.rows
 def rows(book, ask):
     if ask.handler == "counts":
         return ask.cut([Item(12345, 0, b'{"height":12345,"count":7}')] if 12345 in ask.heights else [])
-    if ask.handler == "supply":
+    if ask.handler == "burned":
         return [Item(height, 0, b'{"height":%d,"total":5}' % height) for height in ask.heights if height != HOLE]
     if ask.handler == "events":
         row = b'{"height":%d,"event":"%c"}'
@@ -90,7 +90,7 @@ def rows(book, ask):
 
 Results.rows = rows
 """
-HOLE = 777  # a height of which the server has no supply
+HOLE = 777  # a height of which the server has no burned
 RUN = "from chainq.__main__ import main; main()"
 DOCUMENT = """
 import json
@@ -115,16 +115,16 @@ def run(program: Program, text: str, *words: str) -> Ran:
         ("counts 12345 --table --url demo:", SAMPLE, 0, "12345 +7\n1 row"),
         ("counts 12000:13000 --url demo:", SAMPLE, 0, r'^\{"height":12345,"count":7\}\nchainq: warning: counts '),
         ("counts 0:12345 --url demo:", SAMPLE, 0, "^chainq: warning: counts .*nothing proves"),
-        ("supply --last 3 --table --strict --url demo:", SAMPLE, 0, "(?s)2999998 +5\n.*3 rows"),
-        ("supply 775:777 --url demo:", SAMPLE, 0, r'^\{"height":775,"total":5\}\n\{"height":776,"total":5\}\n$'),
-        ("supply 775:780 --url demo:", SAMPLE, 6, "(?m)^chainq supply: .*missing height 777, though the tip .*resume"),
+        ("burned --last 3 --table --strict --url demo:", SAMPLE, 0, "(?s)2999998 +5\n.*3 rows"),
+        ("burned 775:777 --url demo:", SAMPLE, 0, r'^\{"height":775,"total":5\}\n\{"height":776,"total":5\}\n$'),
+        ("burned 775:780 --url demo:", SAMPLE, 6, "(?m)^chainq burned: .*missing height 777, though the tip .*resume"),
         ("events 775:777 --text --strict --url demo:", SAMPLE, 0, "^775\ta\n775\tb\n776\ta\n776\tb\n$"),
         ("events --last 1 --text --url demo:", SAMPLE, 0, "^3000000\ta\n3000000\tb\nchainq: warning: events "),
         ("events --last 1 --strict --url demo:", SAMPLE, 6, "^chainq events: .*nothing proves"),
         ("doctor --url demo:", SAMPLE, 0, f"methods +{ALL} of {ALL}"),
         # What the sample chain lacks is a JSON-RPC error, as on a server that lacks it.
         ("counts 0:9 --url demo:", "", 3, "^chainq counts: .*-32601"),
-        ("doctor --url demo:", "", 3, f"(?s)methods +{len(METHODS)} of {ALL}.*! +counts +no.*! +supply +no"),
+        ("doctor --url demo:", "", 3, f"(?s)methods +{len(METHODS)} of {ALL}.*! +counts +no.*! +burned +no"),
     ],
 )
 def test_it_has_a_command(line: str, sample: str, code: int, said: str, chainq: Program) -> None:
