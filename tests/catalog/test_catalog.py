@@ -90,6 +90,13 @@ def test_every_call_is_one_that_the_server_takes(name: str, method: Method) -> N
     result_of(Service(Chain(tip=50), dialect=name), wire, params)
 
 
+@pytest.mark.parametrize("method", [one for one in METHODS if one.ranged], ids=lambda method: method.command)
+def test_a_method_with_one_row_for_each_height_says_so(method: Method) -> None:
+    """Else a height that a server leaves out would be taken for one without rows."""
+    call = DIALECTS["chain"].call(method, {**SAMPLES, Role.START: 0, Role.END: 50, Role.SIZE: 1000})
+    assert method.single == (len(result_of(Service(Chain(tip=50)), *call)) == 50)
+
+
 def test_the_table_of_dialects_is_kept(golden: Callable[[Path, str], None]) -> None:
     """`chain` is the published interface; aleo differs in what docs/protocol.md, "Dialects", lists. Others are called
     alike in both (shared); `transactions` is not, for what its number means."""
