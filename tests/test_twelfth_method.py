@@ -1,4 +1,7 @@
-"""What a new method of the service needs: one entry in the catalogue, and one in the sample service for `demo:`."""
+"""What a new method of the service needs: one entry in the catalogue, and one in the sample service for `demo:`.
+
+`counts` has pages; `burned` has none, and one row for each height; `events` has none, and any number of rows.
+"""
 
 import json
 import re
@@ -7,14 +10,17 @@ import sys
 
 import pytest
 
+from chainq.catalog.methods import METHODS
 from harness.running.program import Program, Ran
+
+ALL = len(METHODS) + 3
 
 ENTRY = """
 import sys
 from chainq.catalog import methods
 from chainq.catalog.methods import END, PAGE, START, Column, Kind, Method, Param, Role, Shape
 
-method = Method(
+counts = Method(
     command="counts",
     name="records/count",
     group="Records",
@@ -31,27 +37,60 @@ method = Method(
     height="height",
     order="height",
 )
-methods.METHODS += (method,)
-methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
+burned = Method(
+    command="burned",
+    name="getBurned",
+    group="Blocks",
+    purpose="credits burned at each height",
+    params=(START, END),
+    columns=(
+        Column("height", "number", "block height", Kind.HEIGHT, brief=True),
+        Column("total", "number", "in microcredits", Kind.NUMBER, brief=True),
+    ),
+    example="chainq burned --start 12345 --end 12346",
+    height="height",
+    single=True,
+)
+events = Method(
+    command="events",
+    name="getEvents",
+    group="Blocks",
+    purpose="events of each height",
+    params=(START, END),
+    columns=(Column("height", "number", "block height", Kind.HEIGHT, brief=True), Column("event", "string")),
+    example="chainq events --start 12345 --end 12346",
+    height="height",
+)
+NEW = (counts, burned, events)
+methods.METHODS += NEW
+for method in NEW:
+    methods.BY_COMMAND[method.command] = methods.BY_NAME[method.name] = method
 """
 SAMPLE = """
 from chainq.demo.registry import Item
-from chainq.demo.results import Results
-from chainq.demo.service import DIALECTS, _listed
+from chainq.demo.results import DIALECTS, Method, Results, _listed
 
-DIALECTS["chain"][method.name] = DIALECTS["aleo"][method.name] = _listed("counts", "countsPerRequest")
+for dialect in DIALECTS.values():
+    dialect["records/count"] = _listed("counts", "countsPerRequest")
+    dialect["getBurned"] = Method("burned", {"start": "start", "end": "end"})
+    dialect["getEvents"] = Method("events", {"start": "start", "end": "end"})
 honest = Results.rows
-row = Item(12345, 0, b'{"height":12345,"count":7}')
 
 
 def rows(book, ask):
-    if ask.handler != "counts":
-        return honest(book, ask)
-    return ask.cut([row] if row.height in ask.heights else [])
+    if ask.handler == "counts":
+        return ask.cut([Item(12345, 0, b'{"height":12345,"count":7}')] if 12345 in ask.heights else [])
+    if ask.handler == "burned":
+        return [Item(height, 0, b'{"height":%d,"total":5}' % height) for height in ask.heights if height != HOLE]
+    if ask.handler == "events":
+        row = b'{"height":%d,"event":"%c"}'
+        return [Item(height, 0, row % (height, one)) for height in ask.heights for one in b"ab"]
+    return honest(book, ask)
 
 
 Results.rows = rows
 """
+HOLE = 777  # a height of which the server has no burned
 RUN = "from chainq.__main__ import main; main()"
 DOCUMENT = """
 import json
@@ -62,7 +101,7 @@ print(json.dumps(_docgen.due()))
 
 def run(program: Program, text: str, *words: str) -> Ran:
     """Run Python code with the new method in a process of its own."""
-    line = [sys.executable, "-c", ENTRY + text, *words]
+    line = [sys.executable, "-c", f"HOLE = {HOLE}\n{ENTRY}{text}", *words]
     ended = subprocess.run(line, env=program.environment(), cwd=program.home, capture_output=True, timeout=60)
     return Ran(ended.returncode, ended.stdout, ended.stderr.decode())
 
@@ -76,10 +115,16 @@ def run(program: Program, text: str, *words: str) -> Ran:
         ("counts 12345 --table --url demo:", SAMPLE, 0, "12345 +7\n1 row"),
         ("counts 12000:13000 --url demo:", SAMPLE, 0, r'^\{"height":12345,"count":7\}\nchainq: warning: counts '),
         ("counts 0:12345 --url demo:", SAMPLE, 0, "^chainq: warning: counts .*nothing proves"),
-        ("doctor --url demo:", SAMPLE, 0, "methods +12 of 12"),
+        ("burned --last 3 --table --strict --url demo:", SAMPLE, 0, "(?s)2999998 +5\n.*3 rows"),
+        ("burned 775:777 --url demo:", SAMPLE, 0, r'^\{"height":775,"total":5\}\n\{"height":776,"total":5\}\n$'),
+        ("burned 775:780 --url demo:", SAMPLE, 6, "(?m)^chainq burned: .*missing height 777, though the tip .*resume"),
+        ("events 775:777 --text --strict --url demo:", SAMPLE, 0, "^775\ta\n775\tb\n776\ta\n776\tb\n$"),
+        ("events --last 1 --text --url demo:", SAMPLE, 0, "^3000000\ta\n3000000\tb\nchainq: warning: events "),
+        ("events --last 1 --strict --url demo:", SAMPLE, 6, "^chainq events: .*nothing proves"),
+        ("doctor --url demo:", SAMPLE, 0, f"methods +{ALL} of {ALL}"),
         # What the sample chain lacks is a JSON-RPC error, as on a server that lacks it.
         ("counts 0:9 --url demo:", "", 3, "^chainq counts: .*-32601"),
-        ("doctor --url demo:", "", 3, "(?s)methods +11 of 12.*! +counts +no"),
+        ("doctor --url demo:", "", 3, f"(?s)methods +{len(METHODS)} of {ALL}.*! +counts +no.*! +burned +no"),
     ],
 )
 def test_it_has_a_command(line: str, sample: str, code: int, said: str, chainq: Program) -> None:

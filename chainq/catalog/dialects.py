@@ -6,12 +6,11 @@ server speaks.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from chainq.catalog.methods import Method, Role
 
 Value = int | str
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 AUTO = "auto"
 """Stands for a dialect that is found out (`fetching.calls`)."""
 _OTHER_NAMES = ("is not iterable", "undefined binding")  # in messages about parameters by other names than the server's
@@ -33,7 +32,7 @@ class Dialect(NamedTuple):
     """
 
     name: str
-    wires: Mapping[str, Wire] = _NOTHING
+    wires: Mapping[str, Wire] = MappingProxyType({})
     transactions_by_row_id: bool = False
 
     def wire(self, method: Method) -> Wire:

@@ -1,7 +1,7 @@
-"""The catalogue: the eleven methods of the service as data (docs/protocol.md, "Methods").
+"""The catalogue: the methods of the service as data (docs/protocol.md, "Methods").
 
 Names, types and notes are those of the published interface; a note that it lacks says what the chain's own source
-says. Commands, help, columns, checks, the sample chain's conformance and the tests follow from here; a twelfth method
+says. Commands, help, columns, checks, the sample chain's conformance and the tests follow from here; another method
 is one more entry. How deployed servers differ is in `dialects`.
 """
 
@@ -47,7 +47,8 @@ class Method(Schema):
     limit of it. `order`: path of the value that orders rows within a height. `repeats`: equal rows may occur in one
     response, so that a row has no identity. `function`: path of the function that a row is about, for --function, as
     `program` for --program. `fee`: path of the calls that pay fees, if these are elsewhere. `condition`: an example for
-    --where, empty if the command cannot leave rows out.
+    --where, which some rows of heights 2400 to 2499 of the sample chain pass; empty if the command cannot leave rows
+    out.
     """
 
     name: str
@@ -120,7 +121,7 @@ METHODS = (
         example="chainq blocks --start 12000 --end 12010",
         max_heights=1000,
         height="height",
-        linked=True,
+        single=True,
         condition="coinbase_reward != null and height ~ 0$",
         unlisted=rows.OLDER_SUMMARY,
     ),
@@ -154,7 +155,7 @@ METHODS = (
         example="chainq full-blocks --start 12345 --end 12346 --json",
         first_heights=20,
         height="header.metadata.height",
-        linked=True,
+        single=True,
         program=f"{_CALLS}[].program",
         function=f"{_CALLS}[].function",
         fee="transactions[].transaction.fee.transition",

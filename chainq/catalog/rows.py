@@ -58,10 +58,10 @@ class Values:
 class Schema(Values):
     """The rows of a command or a table, whether a method of the service has them or chainq makes them.
 
-    `shape`: one row or a list. `height`: path of a row's height. `linked`: one row for each height, with the hash of
-    the block before. `identity`: the paths that identify a row in every method and full block that has it. `text`: the
-    path of a program's text: deployed servers that hold two texts of a program list each row once for each, and both
-    are rows. `program`: path of the program that a row is about; `a[].b` has several; empty if rows name none.
+    `shape`: one row or a list. `height`: path of a row's height. `single`: each height has exactly one row, so that a
+    missing one is noticed. `identity`: the paths that identify a row in every method and full block that has it.
+    `text`: the path of a program's text: deployed servers that hold two texts of a program list each row once for each,
+    and both are rows. `program`: path of the program that a row is about; `a[].b` has several; empty if rows name none.
     `unlisted`: fields that real services send, and the published interface lacks. csv and tables show them if --columns
     names them. `derived`: columns that chainq reads off a row, or off that of another method, if --columns names them.
     """
@@ -71,7 +71,7 @@ class Schema(Values):
     purpose: str = ""
     shape: Shape = Shape.ROWS
     height: str | None = None
-    linked: bool = False
+    single: bool = False
     identity: tuple[str, ...] = ()
     text: str = ""
     program: str = ""
@@ -82,6 +82,11 @@ class Schema(Values):
     def sent(self) -> tuple[Column, ...]:
         """Return the columns that rows are known to have, also those that the published interface lacks."""
         return self.columns + self.unlisted
+
+    @property
+    def linked(self) -> bool:
+        """Return whether each height has one row, which names the hash of the block before."""
+        return self.single and any(column.path == "previous_hash" for column in self.columns)
 
     @property
     def selectable(self) -> tuple[Column, ...]:

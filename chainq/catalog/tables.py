@@ -115,8 +115,3 @@ DERIVED = frozenset(table.command for table in _DERIVED)
 """The tables that only full blocks fill."""
 CHAIN = ("blocks", "full-blocks", *(table.command for table in _DERIVED))
 """The tables of `chainq export chain`."""
-
-
-def is_linked(table: str) -> bool:
-    """Return whether a table is read off blocks, which are linked by hash and never late."""
-    return table in DERIVED or TABLES[table].linked

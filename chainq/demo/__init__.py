@@ -13,10 +13,10 @@ chain.py      Chain: the rows of every method, from a height alone
 bodies.py     full transactions and full blocks
 planted.py    records that a published test key owns, and points for all other nonces
 sealed.py     SealedChain: a chain with true hashes, roots and IDs
-results.py    Results: the honest rows of a call
+results.py    the methods of each dialect; Results: the honest rows of a call
 registry.py   Ask: a call on its way through a server; Faults: those of one server, and what it remembers
 faults.py     FAULTS: what can go wrong, by name and stage
-service.py    the methods of each dialect; Service: the JSON-RPC envelope and errors, in process and on a socket
+service.py    Service: the JSON-RPC envelope and errors, in process and on a socket
 ```
 Importing this package imports nothing else, because start-up time counts for every command.
 """

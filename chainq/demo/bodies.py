@@ -55,10 +55,9 @@ def _confirmed(chain: Chain, height: int, index: int) -> Row:
 
 
 def _rejected(chain: Chain, height: int, index: int, plan: TransactionPlan) -> Row:
-    wanted = [_transition(chain, height, index, 32 + number, call) for number, call in enumerate(plan.calls)]
-    for transition in wanted:  # it created nothing, so its records must not be found
-        transition["outputs"] = []
-    return {"transitions": wanted, "global_state_root": chain.state_root(height)}
+    wanted = (_transition(chain, height, index, 32 + number, call) for number, call in enumerate(plan.calls))
+    without = [{**transition, "outputs": []} for transition in wanted]  # whose records must not be found
+    return {"transitions": without, "global_state_root": chain.state_root(height)}
 
 
 def _deployment(chain: Chain, word: int) -> Row:

@@ -20,12 +20,14 @@ from chainq.demo.registry import FAULTS as FAULTS
 from chainq.demo.registry import NO_FAULTS as NO_FAULTS
 from chainq.demo.registry import Answer, Ask, Fault, Item, Items, Reply, edited, fault, field
 from chainq.demo.registry import Faults as Faults
+from chainq.demo.results import DIALECTS
 
 BLOCKS = ("blocks", "full_blocks", "block")
-RANGED = ("records", "ownership", "transitions", "address_transactions")
-LISTS = (*RANGED, "program_transactions")
-RANGES = (*RANGED, "blocks", "full_blocks")
-"""Handlers of `service.py`: of blocks, of lists with a range and pages, of all lists with pages, of all ranges."""
+_PARAMS = {method.handler: method.params for method in DIALECTS["chain"].values()}
+RANGES = [handler for handler, params in _PARAMS.items() if "start" in params]
+LISTS = [handler for handler, params in _PARAMS.items() if "page" in params]
+RANGED = [handler for handler in RANGES if handler in LISTS]
+"""Handlers of `results.py`: of blocks, of all ranges, of all lists with pages, of lists with a range and pages."""
 
 # --- rows that the server does not list
 
@@ -343,7 +345,7 @@ def late_pages(ask: Ask, _: int) -> Ask:
 # --- the rows of a range, before they are divided into pages
 
 
-@fault("rows", "HEIGHT", of=BLOCKS)
+@fault("rows", "HEIGHT", of={"block", *RANGES}.difference(LISTS))
 def missing_height(rows: Items, height: int, _: Ask) -> Items:
     """Leave out a block."""
     return [item for item in rows if item.height != height]

@@ -13,15 +13,6 @@ from typing import NamedTuple
 
 import msgspec
 
-VIEW_KEY = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"
-"""The published test key."""
-
-ADDRESS = "aleo1j7qxyunfldj2lp8hsvy7mw5k8zaqgjfyr72x2gh3x4ewgae8v5gscf5jh3"
-"""Its address."""
-
-SENDER = "aleo15yrhv4mmmcv8v3v8f3z3rkj0dtjsmms4nzq8a8cfnu3gceyzjcxsex0vuv"
-"""The address that made the records that show a sender."""
-
 
 class Planted(NamedTuple):
     """One planted record: its ciphertext and its ownership row. Empty nonces: its owner is public.
@@ -47,7 +38,7 @@ _PLACED, NONCES = msgspec.json.decode(
     type=tuple[tuple[tuple[int, Input | None, Planted], ...], tuple[tuple[str, str], ...]],
 )
 PLANTED = {number: one for number, _, one in _PLACED}
-"""The records of `ADDRESS` by the number of the record of the chain that each replaces: amounts of 1 to 16 credits. Two
+"""The records of that key by the number of the record of the chain that each replaces: amounts of 1 to 16 credits. Two
 have a public owner, every second one has version 1 and a sender, and every third one is spent."""
 TAGS = {place: one.tag for _, place, one in _PLACED if place}
 """The tags of the inputs that spend planted records."""

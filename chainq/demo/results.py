@@ -1,13 +1,19 @@
-"""Results: the honest rows of every method of a chain, sliced and ordered.
+"""The methods that servers have, and Results: the honest rows of each, sliced and ordered.
+
+Methods are data: their names in each dialect, their parameters, and their limits. The `chain` dialect follows
+docs/protocol.md, "Methods", row by row; `aleo` follows its table in "Dialects". A third dialect would be a third table.
+The client does not share these tables, so that an error cannot be on both sides.
 
 For a range that extends past the tip, there are the rows that exist (docs/protocol.md, "Methods"). Values come from the
-chain; names, limits and envelopes (`service.py`) and faults (`faults.py`) do not belong here.
+chain; envelopes (`service.py`) and faults (`faults.py`) do not belong here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,10 +21,76 @@ from chainq.demo import bodies
 from chainq.demo.chain import Chain, Row
 from chainq.demo.ids import mix, scattered
 from chainq.demo.layout import Tally, calls_of, occurrences
-from chainq.demo.registry import Ask, Book, Item
+from chainq.demo.registry import NO_END, Ask, Book, Item
 
 _T = TypeVar("_T")
 _Rows = Callable[[int, Sequence[int]], list[Row]]
+
+
+class Method(NamedTuple):
+    """One method: its handler in `Results`, and its parameters: the name of each there, and the names under which a
+    caller may send it, with `|` between them.
+
+    `span`: the most heights in a call's range (None: no limit). `size`: the page size by default, with which the page
+    is 0 by default (None: both must be sent). `most`: the greatest page size. `positional`: parameters are an array,
+    and named ones cause an error with code 0.
+    """
+
+    handler: str
+    params: Mapping[str, str] = MappingProxyType({})
+    span: int | None = None
+    size: int | None = None
+    most: int = NO_END
+    positional: bool = False
+
+
+_RANGE = {"start": "start", "end": "end"}
+
+
+# If the published interface states no default, the default of records/all applies. It states no limit for
+# getChainBlocks either, so the limit of deployed servers applies: 1,000 blocks.
+def _listed(handler: str, sent: str, size: int = 10_000) -> Method:
+    """Return a method of rows of a range in pages, given the name of the page size."""
+    return Method(handler, {**_RANGE, "page": "page", "size": sent}, size=size)
+
+
+def _of_address(sent: str, size: int = 10_000) -> Method:
+    paged = _listed("address_transactions", sent, size)
+    return paged._replace(params={"address": "address", **paged.params}, span=50_000)
+
+
+_CALLED = {"program": "programId", "function": "functionName", "page": "page", "size": "maxTransactions"}
+_BOTH = {
+    "block": Method("block", {"block": "block"}),
+    "latest/block": Method("latest"),
+    "records/all": _listed("records", "recordsPerRequest"),
+    "transitionsWithoutRecordInputs": _listed("transitions", "transitionsPerRequest"),
+}
+
+DIALECTS: dict[str, dict[str, Method]] = {
+    "chain": {
+        **_BOTH,
+        "getBlocks": Method("blocks", {"start": "start|startHeight", "end": "end|endHeight"}, span=1_000),
+        "getChainBlocks": Method("full_blocks", _RANGE, span=1_000),
+        "transactions": Method("transactions", {"block": "blockId"}),
+        "chainTransaction": Method("transaction", {"id": "id"}),
+        "chainTransactionsForProgram": Method("program_transactions", _CALLED, most=999),
+        "records/isOwner": _listed("ownership", "recordsPerRequest"),
+        "getPublicTransactionsForAddress": _of_address("transitionsPerRequest"),
+    },
+    "aleo": {
+        **_BOTH,
+        "blocks": Method("blocks", {"start": "startHeight", "end": "endHeight"}, span=1_000),
+        "getBlocks": Method("blocks", _RANGE, span=1_000, positional=True),
+        "getAleoBlocks": Method("full_blocks", _RANGE, span=1_000),
+        "transactions": Method("transactions_of_row", {"block": "blockId"}),
+        "aleoTransaction": Method("transaction", {"id": "id"}),
+        "aleoTransactionsForProgram": Method("program_transactions", _CALLED, most=1_000),
+        "records/isOwner": _listed("ownership", "recordsPerRequest", 100_000),
+        "getPublicTransactionsForAddress": _of_address("transactionsPerRequest", 100_000),
+    },
+}
+"""Dialect -> method name on the wire -> Method."""
 
 
 class Results(Book):
@@ -27,9 +99,14 @@ class Results(Book):
     def __init__(self, chain: Chain, shuffle: bool = True) -> None:
         """Takes the chain, and whether rows are unordered as on deployed servers."""
         self._chain, self._shuffle = chain, shuffle
+        self._singles: dict[str, Callable[[int], Row]] = {
+            "block": chain.block,
+            "blocks": chain.block,
+            "full_blocks": partial(bodies.block, chain),
+        }
 
     def rows(self, ask: Ask) -> list[Item]:
-        """Return the rows `offset` to `offset + limit` of a range: blocks unordered, other rows by height.
+        """Return the rows `offset` to `offset + limit` of a range: one for each height unordered, lists by height.
 
         A method without lists has one row, or none (docs/protocol.md, "Methods").
         """
@@ -40,17 +117,14 @@ class Results(Book):
             return [self._item(at[0], bodies.transaction(self._chain, *at))] if at and at[0] <= ask.tip else []
         if ask.handler == "address_transactions":
             return self._of_address(ask)
-        if ask.handler not in ("block", "blocks", "full_blocks"):
+        if ask.handler not in self._singles:
             return self._slice(*self._list(ask), ask)
         heights = self._disorder(ask.heights, 0, ask.number)[ask.offset :][: ask.limit]
-        return [self._item(height, self._block(ask.handler, height)) for height in heights]
+        return [self._item(height, self._singles[ask.handler](height)) for height in heights]
 
     @staticmethod
     def _item(height: int, row: Row, position: int = 0) -> Item:
         return Item(height, position, msgspec.json.encode(row))
-
-    def _block(self, handler: str, height: int) -> Row:
-        return bodies.block(self._chain, height) if handler == "full_blocks" else self._chain.block(height)
 
     def _of_address(self, ask: Ask) -> list[Item]:
         """Return references to the transactions with an address in a public input: one row per input."""
@@ -86,8 +160,6 @@ class Results(Book):
         return [bodies.transaction(self._chain, height, calls[position][0]) for position in positions]
 
     def _slice(self, tally: Tally, rows: _Rows, ask: Ask) -> list[Item]:
-        if not ask.heights:
-            return []
         rank = tally.before(ask.heights.start) + ask.offset
         stop = min(rank + ask.limit, tally.before(ask.heights.stop))
         sliced: list[Item] = []

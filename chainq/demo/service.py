@@ -1,92 +1,22 @@
 """Service: one JSON-RPC body in, one Reply out. Methods, envelope, argument checks, errors.
 
-It uses neither sockets nor httpx: `DemoTransport` and `process.serving` move the bytes. Rows are in `results.py`,
-faults in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
-
-The methods are data: their names in each dialect, their parameters, and their limits. The `chain` dialect follows
-docs/protocol.md, "Methods", row by row; `aleo` follows its table in "Dialects". A third dialect would be a third table.
-The client does not share these tables, so that an error cannot be on both sides.
+It uses neither sockets nor httpx: `DemoTransport` and `process.serving` move the bytes. Methods and their rows are in
+`results.py`, faults in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
 """
 
 import time
 from collections.abc import Callable, Mapping
 from itertools import count
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from chainq.demo.chain import Chain
 from chainq.demo.registry import JSON, NO_END, NO_FAULTS, Answer, Ask, Faults, Memory, Reply, RpcError, page
-from chainq.demo.results import Results
+from chainq.demo.results import DIALECTS, Method, Results
 from chainq.transport.base import ExchangeError, Request, Response, check_size
 
-
-class Method(NamedTuple):
-    """One method: its handler in `results.Results`, and its parameters: the name of each in `results.py`, and the names
-    under which a caller may send it, with `|` between them.
-
-    `span`: the most heights in a call's range (None: no limit). `size`: the page size by default, with which the page
-    is 0 by default (None: both must be sent). `most`: the greatest page size. `positional`: parameters are an array,
-    and named ones cause an error with code 0.
-    """
-
-    handler: str
-    params: Mapping[str, str] = MappingProxyType({})
-    span: int | None = None
-    size: int | None = None
-    most: int = NO_END
-    positional: bool = False
-
-
 _TEXTS = ("address", "function", "id", "program")  # all other parameters are whole numbers from 0 on
-_RANGE = {"start": "start", "end": "end"}
-
-
-# If the published interface states no default, the default of records/all applies. It states no limit for
-# getChainBlocks either, so the limit of deployed servers applies: 1,000 blocks.
-def _listed(handler: str, sent: str, size: int = 10_000) -> Method:
-    """Return a method of rows of a range in pages, given the name of the page size."""
-    return Method(handler, {**_RANGE, "page": "page", "size": sent}, size=size)
-
-
-def _of_address(sent: str, size: int = 10_000) -> Method:
-    paged = _listed("address_transactions", sent, size)
-    return paged._replace(params={"address": "address", **paged.params}, span=50_000)
-
-
-_CALLED = {"program": "programId", "function": "functionName", "page": "page", "size": "maxTransactions"}
-_BOTH = {
-    "block": Method("block", {"block": "block"}),
-    "latest/block": Method("latest"),
-    "records/all": _listed("records", "recordsPerRequest"),
-    "transitionsWithoutRecordInputs": _listed("transitions", "transitionsPerRequest"),
-}
-
-DIALECTS: dict[str, dict[str, Method]] = {
-    "chain": {
-        **_BOTH,
-        "getBlocks": Method("blocks", {"start": "start|startHeight", "end": "end|endHeight"}, span=1_000),
-        "getChainBlocks": Method("full_blocks", _RANGE, span=1_000),
-        "transactions": Method("transactions", {"block": "blockId"}),
-        "chainTransaction": Method("transaction", {"id": "id"}),
-        "chainTransactionsForProgram": Method("program_transactions", _CALLED, most=999),
-        "records/isOwner": _listed("ownership", "recordsPerRequest"),
-        "getPublicTransactionsForAddress": _of_address("transitionsPerRequest"),
-    },
-    "aleo": {
-        **_BOTH,
-        "blocks": Method("blocks", {"start": "startHeight", "end": "endHeight"}, span=1_000),
-        "getBlocks": Method("blocks", _RANGE, span=1_000, positional=True),
-        "getAleoBlocks": Method("full_blocks", _RANGE, span=1_000),
-        "transactions": Method("transactions_of_row", {"block": "blockId"}),
-        "aleoTransaction": Method("transaction", {"id": "id"}),
-        "aleoTransactionsForProgram": Method("program_transactions", _CALLED, most=1_000),
-        "records/isOwner": _listed("ownership", "recordsPerRequest", 100_000),
-        "getPublicTransactionsForAddress": _of_address("transactionsPerRequest", 100_000),
-    },
-}
-"""Dialect -> method name on the wire -> Method."""
 
 
 class Service:

@@ -32,11 +32,10 @@ if TYPE_CHECKING:
 
 
 def _sample() -> Transport:
+    from chainq.demo import service
     from chainq.demo.chain import Chain
-    from chainq.demo.service import DemoTransport
-    from chainq.demo.service import Service as DemoService
 
-    return DemoTransport(DemoService(Chain()))
+    return service.DemoTransport(service.Service(Chain()))
 
 
 IN_PROCESS: dict[str, Callable[[], Transport]] = {"demo:": _sample}

@@ -29,7 +29,7 @@ import msgspec
 from msgspec import Meta
 
 from chainq.catalog.dialects import DIALECTS
-from chainq.catalog.tables import CHAIN, TABLES, is_linked
+from chainq.catalog.tables import CHAIN, TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import IncompleteError, UsageError
 from chainq.heights.range import HeightRange
@@ -112,7 +112,7 @@ class Entry(NamedTuple):
     @property
     def settled(self) -> bool:
         """Whether its last block was so far below the tip that no row could be missing yet. Blocks are never late."""
-        return is_linked(self.spec.command) or is_settled(self.spec, self.tip)
+        return self.spec.command in CHAIN or is_settled(self.spec, self.tip)
 
 
 def parse_entry(name: str, size: int = 0, modified: float = 0.0) -> Entry | None:

@@ -86,8 +86,7 @@ def reads_of(commands: Iterable[str], *, full_blocks: bool = True) -> dict[str, 
         shared = [table for table in CHAIN if full_blocks or table != SOURCE.command]
     else:
         shared = [table for table in CHAIN if table in wanted and (table in DERIVED or table == SOURCE.command)]
-    own = {command: command for command in wanted if command != NAME}
-    return {**dict.fromkeys(shared, NAME), **{table: table for table in own if table not in shared}}
+    return {**dict.fromkeys(shared, NAME), **{own: own for own in wanted if own not in (NAME, *shared)}}
 
 
 def read_method(name: str) -> Method:

@@ -209,7 +209,7 @@ class Worker(Closing):
             if batch.heights is not None:
                 self._say(Advance(spec, batch.heights.end - spec.start, sum(file.rows for file in files.values())))
             del batch, parts  # their rows keep their whole response in memory, and the next wait may be long
-        if method.linked and read != len(spec.heights):
+        if method.single and read != len(spec.heights):
             raise IncompleteError(f"{spec}: the chain ends before", "run the command again")
         if not method.linked:
             wanted = dict.fromkeys([spec.start, spec.end - 1])

@@ -34,8 +34,7 @@ class Believer:
             if page is None and width == 1:
                 page = self._one_height(window)
             if page is not None:
-                known = page.heights or [window.start] * (len(page.rows) if width == 1 else 0)
-                return believed(window, page.rows, known)
+                return believed(window, page.rows, page.heights)
             width = max(1, width // 2)
 
     def _window(self, heights: HeightRange) -> int:
@@ -68,8 +67,11 @@ class Believer:
     def _further(self, page: Page, window: HeightRange) -> bool:
         """Return whether more rows follow the n rows of a response. If none does, page 1 of size n - 1 holds one row.
 
-        For a server that does not page in this way: return whether narrower requests show other rows.
+        For a server that does not page in this way: return whether narrower requests show other rows. For a method
+        without pages: whether the next response does.
         """
+        if self._run.size is None:
+            return _counted(self._ask(window, None, 0)) != _counted(page)
         count = len(page.rows)
         size, known = (count - 1, 1) if count > 2 else (count, 0)
         shown = self._ask(window, size, 1)

@@ -1,4 +1,4 @@
-"""Requests blocks: every height up to the tip has exactly one, so a missing block is noticed."""
+"""Requests blocks: every height up to the tip has exactly one, so a missing block is noticed; and rows like them."""
 
 from itertools import pairwise
 
@@ -28,7 +28,8 @@ def prove_blocks(heights: HeightRange, run: Run) -> list[Proved]:
     asked = HeightRange(start, end)
     said = _fault(page, asked, run)
     if run.query.verify:
-        raise ProofError(f"{asked}: {said}", behind(start, run.top or 0) or NO_VERIFY)
+        hint = NO_VERIFY if run.method.linked else ""
+        raise ProofError(f"{asked}: {said}", behind(start, run.top or 0) or hint)
     run.note(f"{asked}: {said}")
     return [believed(asked, page.rows, page.heights)]
 

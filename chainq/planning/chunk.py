@@ -55,7 +55,7 @@ class Prover:
         Raises ProofError if responses contradict each other or nothing helps, and the failures of requests.
         """
         run = self._run
-        if run.method.linked:
+        if run.method.single:
             proofs = prove_blocks(heights, run)
         elif not (self._listed_heights and run.order.usable):
             top = run.find_top() if run.blocks else heights.end

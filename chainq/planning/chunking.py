@@ -33,9 +33,9 @@ class Chunker:
     """
 
     def __init__(self, method: Method, rows: float | None, known: Known = NOTHING_KNOWN) -> None:
-        self._limit = method.max_heights or (tuning.WIDEST_BLOCKS if method.linked else tuning.WIDEST)
+        self._limit = method.max_heights or (tuning.WIDEST_BLOCKS if method.single else tuning.WIDEST)
         self._first = min(method.first_heights or self._limit, self._limit)
-        self._linked = method.linked  # one row for each height
+        self._single = method.single
         self._page_rows: float = rows or self._limit
         self._ceiling: float = self._page_rows  # rows; lower while responses are cut or fail
         self._seen: tuple[tuple[int, int, int], ...] = ()  # heights, rows, bytes; other threads read it
@@ -71,7 +71,7 @@ class Chunker:
     @property
     def settled(self) -> bool:
         """Return whether chunks have the length that fills a response, and are not still growing towards it."""
-        if self._linked and self._first == self._limit:
+        if self._single and self._first == self._limit:
             return True
         longest = tuning.GROWTH * self._longest
         return bool(self._seen) and (longest >= self._limit or longest * self.rows_per_height >= self._aim())
@@ -80,13 +80,13 @@ class Chunker:
         """Return the length of the next chunk and its overlap, in heights."""
         if not self._seen:
             first = min(self._first, self.widest)
-            overlap = 0 if self._linked else max(1, first // 16)
+            overlap = 0 if self._single else max(1, first // 16)
             return max(1, first - (overlap if first == self.widest else 0)), overlap
         density = self.rows_per_height
         grown = tuning.GROWTH * max(1, self._longest)
         length = min(grown, self.widest, int(self._aim() / density) if density else grown)
         overlap = 0
-        if not self._linked:
+        if not self._single:
             overlap = ceil(tuning.OVERLAP_ROWS / density) if density else length // 4
             overlap = max(1, min(overlap, length // 4))
         return max(1, length - overlap), overlap
@@ -119,7 +119,7 @@ class Chunker:
 def within_limit(query: Query, heights: HeightRange) -> HeightRange:
     """Return the heights that rows up to the limit can have: fewer only if each height has one row, or for 0."""
     limit = query.limit
-    if limit is None or limit >= len(heights) or (limit and not query.method.linked):
+    if limit is None or limit >= len(heights) or (limit and not query.method.single):
         return heights
     if query.reverse:
         return HeightRange(heights.end - limit, heights.end)
@@ -149,5 +149,5 @@ def first_requests(query: Query, heights: HeightRange) -> Iterator[RowsRequest]:
         else:
             start, end = heights.start + at, min(heights.end, heights.start + at + length)
         yield RowsRequest(HeightRange(start, end + overlap), page_size)
-        if query.limit is not None and not query.method.linked:
+        if query.limit is not None and not query.method.single:
             return

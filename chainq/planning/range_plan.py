@@ -63,7 +63,7 @@ class RangePlan:
         self.compared: list[Due] = []  # what full blocks name at heights that must match
         self._query, self._reverse, self._workers, self._strict = query, query.reverse, workers, strict
         # With a limit, one at a time: an extra request would be wasted.
-        self._alone = query.limit is not None and not query.method.linked
+        self._alone = query.limit is not None and not query.method.single
         self._window = 1 if self._alone else window
         self._rest = heights
         self._edge = heights.end if query.reverse else heights.start  # of what was printed
@@ -156,8 +156,8 @@ class RangePlan:
         """Prove a chunk again whose responses contradict others. If they do so again and nothing is printed yet, order
         proves nothing in this run: full blocks name the rows."""
         run, chunk.outcome, chunk.retries = self.run, None, chunk.retries + 1
-        if run.method.linked or chunk.retries > tuning.CONTRADICTIONS:
-            if self._last is None and run.blocks and run.order.usable and not run.method.linked:
+        if run.method.single or chunk.retries > tuning.CONTRADICTIONS:
+            if self._last is None and run.blocks and run.order.usable and not run.method.single:
                 chunk.contradiction = error
                 run.disprove_order("responses of the service contradict each other")
             else:
@@ -168,7 +168,7 @@ class RangePlan:
     def _agrees(self, chunk: Chunk, outcome: Outcome) -> bool:
         """Return whether the proofs of the front chunk can be printed; else prove it again."""
         run = self.run
-        if not run.method.linked and not run.order.usable and any(one.grade is Grade.ORDER for one in outcome.proofs):
+        if not run.order.usable and any(one.grade is Grade.ORDER for one in outcome.proofs):
             chunk.outcome = None  # responses have shown since then that order proves nothing
             return False
         try:

@@ -69,7 +69,7 @@ class Sorter:
             return Page(rows, found)
         ordered = all(map(le, found, islice(found, 1, None)))
         places = sorted(range(len(keys)), key=keys.__getitem__)
-        if not _rising([keys[i] for i in places]) and (verify or not self._method.linked):
+        if not _rising([keys[i] for i in places]) and (verify or not self._method.single):
             if self._text is not None:  # rows of several texts, in an order that does not depend on the response's
                 places.sort(key=lambda i: (keys[i], bytes(rows[i])))
             self._refuse_duplicates(rows, keys, places, found)
@@ -78,15 +78,15 @@ class Sorter:
         return Page([rows[i] for i in places], [found[i] for i in places], ordered, texts == sorted(texts), strays)
 
     def _without_heights(self, rows: list[Raw], heights: HeightRange, *, verify: bool) -> Page:
-        if self._method.height and not self._method.linked:
+        if self._method.height and not self._method.single:
             raise IncompleteError(
                 f"{self._method.name} {heights}: a row has no valid height",
                 "without heights no response can be proved complete",
             )
-        if not self._method.repeats and (verify or not self._method.linked) and len(set(map(bytes, rows))) < len(rows):
+        if not self._method.repeats and (verify or not self._method.single) and len(set(map(bytes, rows))) < len(rows):
             raise self._twice(heights)
-        single = len(heights) == 1 and not self._method.linked
-        return Page(rows, [heights.start] * len(rows) if single else [])
+        located = len(heights) == 1 and not self._method.single
+        return Page(rows, [heights.start] * len(rows) if located else [])
 
     def _refuse_duplicates(self, rows: list[Raw], keys: Sequence[Any], places: list[int], found: list[int]) -> None:
         """Raise IncompleteError for a duplicate row, or one identity with different content and the same text."""

@@ -137,7 +137,7 @@ class Check:
             yield from rules.numbered(command, window.due["listed"])
         elif command == "transactions" and not explained and {"height", "index"} <= {*table.column_names}:
             yield from rules.numbered(command, table.filter(compute.is_valid(table["height"])))
-        if not rules.method_of(command).linked:
+        if not rules.method_of(command).single:
             return
         yield from rules.absent(command, table, window.heights)
         blocks = window.due["blocks"] if command == SOURCE.command else table
@@ -182,7 +182,7 @@ class Check:
         """Yield how a table differs from that of the second source, in all columns but row ids. Another block is one
         difference: all rows of its height differ."""
         mine, theirs, due = window.tables[command], second.tables[command], window.due.get(command)
-        whose, linked = "witness: " if self._witness else "second source: ", rules.method_of(command).linked
+        whose, single = "witness: " if self._witness else "second source: ", rules.method_of(command).single
         if command == "ownership" and due is not None:  # whose rows name no heights
             place = compute.index_in(*(rules.keys(one, rules.identity(command)) for one in (theirs, due)))
             theirs = theirs.append_column("height", due["height"].take(place))
@@ -194,10 +194,10 @@ class Check:
         if part := sum(map(len, second.compared)) < len(window.heights):
             mine = rules.at_heights(command, mine, chain.from_iterable(range(*one.edges) for one in second.compared))
         for one in rules.compare(command, mine, theirs, explained=False):
-            told = one.check == "missing" and linked  # that a block is missing
+            told = one.check == "missing" and single  # that a block is missing
             elsewhere = one.check == "unexpected" and one.height is None and part  # perhaps
             if not (told or elsewhere or one.height in self._forked):
-                if linked and one.height is not None and "block_hash=" in (one.expected or ""):
+                if single and one.height is not None and "block_hash=" in (one.expected or ""):
                     self._forked.add(one.height)
                 yield _sided(one) if self._witness else one
 

@@ -223,7 +223,7 @@ def compare(command: str, found: Any, due: Any, *, explained: bool) -> Iterator[
     one, other = found.take(rows), due.take(places)
     for row in np.flatnonzero(unlike(one, other)).tolist():
         name, (height, place) = label(command, mine[int(rows[row])].as_py()), (at[rows[row]], due_at[places[row]])
-        if height >= 0 and place >= 0 and height != place and not method_of(command).linked:
+        if height >= 0 and place >= 0 and height != place and not method_of(command).single:
             yield Finding(int(place), command, "missing", name, f"at height {height}")
             yield Finding(int(height), command, "misplaced", f"{name} at height {place}", "at this height")
         elif wrong := _altered(one.slice(row, 1), other.slice(row, 1), explained=explained):

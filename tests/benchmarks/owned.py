@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from measure import CHAINQ, heading, interleaved, line, run, say, spread
 
-from chainq.demo.planted import VIEW_KEY
+from harness.running.sample import VIEW_KEY
 from harness.running.truth import Truth
 
 OTHER_KEY = "AViewKey1e2WyreaH5H4RBcioLL2GnxvHk5Ud46EtwycnhTdXLmXp"

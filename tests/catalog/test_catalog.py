@@ -14,7 +14,7 @@ from chainq.catalog.dialects import DIALECTS, Value, is_shared
 from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.catalog.nested import known_column
 from chainq.demo.chain import Chain
-from chainq.demo.service import DIALECTS as SERVED
+from chainq.demo.results import DIALECTS as SERVED
 from chainq.demo.service import Service
 from chainq.errors import UsageError
 from harness.models.readings import readings
@@ -90,9 +90,16 @@ def test_every_call_is_one_that_the_server_takes(name: str, method: Method) -> N
     result_of(Service(Chain(tip=50), dialect=name), wire, params)
 
 
+@pytest.mark.parametrize("method", [one for one in METHODS if one.ranged], ids=lambda method: method.command)
+def test_a_method_with_one_row_for_each_height_says_so(method: Method) -> None:
+    """Else a height that a server leaves out would be taken for one without rows."""
+    call = DIALECTS["chain"].call(method, {**SAMPLES, Role.START: 0, Role.END: 50, Role.SIZE: 1000})
+    assert method.single == (len(result_of(Service(Chain(tip=50)), *call)) == 50)
+
+
 def test_the_table_of_dialects_is_kept(golden: Callable[[Path, str], None]) -> None:
-    """`chain` is the published interface; aleo differs in what docs/protocol.md, "Dialects", lists. Five methods are
-    called alike in both; `transactions` is not, for what its number means."""
+    """`chain` is the published interface; aleo differs in what docs/protocol.md, "Dialects", lists. Others are called
+    alike in both (shared); `transactions` is not, for what its number means."""
     record = ""
     for name, dialect in DIALECTS.items():
         record += f"{name}, transactions by row ID: {dialect.transactions_by_row_id}\n"

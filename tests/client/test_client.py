@@ -1,4 +1,4 @@
-"""chainq for Python: the eleven methods of `Client` against the sample chain."""
+"""chainq for Python: the methods of `Client` against the sample chain."""
 
 import gc
 import signal
@@ -213,12 +213,14 @@ def test_rows_are_read_once() -> None:
 
 
 def test_the_package_shows_its_api() -> None:
-    """`dir(chainq)` and `__all__` name the client and every error; each can be imported from the package."""
+    """`dir(chainq)` and `__all__` name the client, which has each command, and every error; each can be imported from
+    the package."""
     exceptions = {
         name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)
     }
     assert set(chainq.__all__) == {"Client", "__version__", *exceptions}
     assert dir(chainq) == sorted(chainq.__all__)
+    assert {command.replace("-", "_") for command in BY_COMMAND} <= {*dir(Client)}
     for name in exceptions:
         assert getattr(chainq, name) is getattr(errors, name)
     with pytest.raises(AttributeError, match="newest"):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chainq import Client, UsageError
-from chainq.demo.planted import VIEW_KEY
+from harness.running.sample import VIEW_KEY
 
 ADDRESS = "aleo1lfv4jy6y9ahjtc257lugevza7xn0460c94zxdyr3n2fqqmdpm7aq7mntrd"
 CALLS: list[tuple[Callable[..., Any], str]] = [

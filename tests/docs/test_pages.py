@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chainq.catalog.methods import METHODS, Method
 from harness.running.pages import FENCE, PAGES, sections
 from harness.running.program import ROOT
 
@@ -45,6 +46,18 @@ def test_the_readme_is_short_and_keeps_its_two_commands() -> None:
     (runs,) = (line for line in lines if re.match(r"python3 -m venv .venv && .venv/bin/pip install \. && ", line))
     assert tests.startswith("python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && ")
     assert runs.count("--url demo:") == 2
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.command)
+def test_pages_list_every_method(method: Method) -> None:
+    """The tables of commands, of `Client`, and of the service."""
+    for page, head, name in (
+        ("README.md", "| command | prints |", method.command),
+        ("docs/python.md", "| method | returns |", method.command.replace("-", "_")),
+        ("docs/protocol.md", "| method | result |", method.name),
+    ):
+        table = (ROOT / page).read_text("utf-8").partition(head)[2].partition("\n\n")[0]
+        assert re.search(rf"`{name}[`( ]", table), page
 
 
 def test_examples_in_python_are_annotated() -> None:

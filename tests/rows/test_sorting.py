@@ -36,7 +36,7 @@ def test_the_order_of_a_height_hangs_on_that_height_alone(first: str) -> None:
 def test_rows_come_in_order(command: str, quoted: bool) -> None:
     """Shuffled rows come by height, and inside a height ascending."""
     method = BY_COMMAND[command]
-    each = 1 if method.linked else 30
+    each = 1 if method.single else 30
 
     def row(height: int, place: int) -> str:
         sent = f'"{height}"' if quoted else str(height)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from chainq.demo.planted import VIEW_KEY
 from harness.running.program import Program, Ran, Servers, finish
+from harness.running.sample import VIEW_KEY
 from harness.running.truth import Truth, difference
 from harness.servers.services import Moving, gains, serving
 from harness.wallet.wallet import VARIABLE

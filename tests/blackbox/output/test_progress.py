@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from chainq.demo.chain import DEFAULT_TIP
-from chainq.demo.planted import VIEW_KEY
 from harness.models.search import some
 from harness.running.program import DIALECT, LONGEST, Program, Servers
+from harness.running.sample import VIEW_KEY
 from harness.running.screen import screen
 from harness.servers.services import Moving, Serve, held
 

@@ -5,14 +5,16 @@ import json
 import pytest
 from test_commands import Case, each_command
 
+from chainq.catalog.dialects import is_shared
+from chainq.catalog.methods import METHODS
 from harness.models.belief import besides_belief
 from harness.running.program import Program
 from harness.running.truth import Truth, difference
 from harness.servers.services import FULL_BLOCKS, Moving, serving
 
 DIALECTS = ("chain", "aleo")
-PROVED = {"records", "ownership", "transitions"}
-SHARED = {"block", "latest", "records", "ownership", "transitions"}
+PROVED = {method.command for method in METHODS if method.identity}
+SHARED = {method.command for method in METHODS if is_shared(method)}
 each_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chainq.demo.planted import SENDER, Planted
+from chainq.demo.planted import Planted
 from harness.running.program import Program
 from harness.servers.services import Serve, serving
-from harness.wallet.account import fresh_records
+from harness.wallet.account import SENDER, fresh_records
 from harness.wallet.wallet import Holding, fresh_key, key_file
 
 pytest.importorskip("aleo")

@@ -105,7 +105,7 @@ class Monkey:
         request, page = self._page(self.heights())
         if page is None:
             return []
-        if self.method.linked:
+        if self.method.single:
             blocks = by_height(request, page)
             return [blocks] if blocks else []
         proof = by_order(request, page, self.order)

@@ -13,9 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 from select import select
 
-from chainq.demo.planted import VIEW_KEY
 from harness.models.belief import UNPROVED, besides_belief
 from harness.running.program import DIALECT, LONGEST, ROOT, Ran, installed
+from harness.running.sample import VIEW_KEY
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # A block in `sh own-server` is left out: it needs a server of its own. test_verify_hashes.py runs such blocks.

@@ -11,6 +11,10 @@ from chainq.demo.pattern import dense, sample_layout
 from chainq.demo.service import Service
 from chainq.errors import ServiceError
 
+VIEW_KEY = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"
+"""The published test key, which owns planted records."""
+ADDRESS = "aleo1j7qxyunfldj2lp8hsvy7mw5k8zaqgjfyr72x2gh3x4ewgae8v5gscf5jh3"
+"""Its address."""
 CHAIN = Chain(tip=50_000)
 QUIET = Service(CHAIN, shuffle=False)
 HEIGHTS = [0, 50, 150, 300, 600, 640, 1_220, 1_221, 2_345, 4_242, 4_999]

@@ -6,12 +6,14 @@ snarkVM: version and kind of owner, owner, number of entries, entries, nonce. In
 
 from typing import Any
 
-from chainq.demo.planted import SENDER, Planted
+from chainq.demo.planted import Planted
 from chainq.hashes.sdk import load
 from chainq.hashes.trees import bech32m
 from chainq.wallet.examine import SENDER_HASH
 from chainq.wallet.ownership import DOMAIN, HASH
 
+SENDER = "aleo15yrhv4mmmcv8v3v8f3z3rkj0dtjsmms4nzq8a8cfnu3gceyzjcxsex0vuv"
+"""The address that made the records that show a sender."""
 PUBLIC_EVERY = 8  # one record in this many has a public owner (the last)
 HIDING_EVERY = 2  # every second record has version 1, used since consensus V8, and a sender
 _PUBLIC, _PRIVATE = b"\0\2", b"\1\3"  # of version 0, of version 1

@@ -11,8 +11,9 @@ import pytest
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.layout import Layout
-from chainq.demo.planted import ADDRESS, VIEW_KEY, Input, Planted
+from chainq.demo.planted import Input, Planted
 from chainq.demo.registry import Reply
+from harness.running.sample import ADDRESS, VIEW_KEY
 from harness.servers.services import Moving
 
 VARIABLE = "CHAINQ_VIEW_KEY"
