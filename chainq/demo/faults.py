@@ -152,9 +152,6 @@ def count(rows: Items, height: int, ask: Ask) -> Items:
     return [hit._replace(row=gap) if item is hit else item for item in rows]
 
 
-TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
-"""The message of a deployed server whose database gives up (docs/protocol.md, "Envelope and errors")."""
-
 STALE_BLOCKS = 10
 """How far behind a stale tip is."""
 
@@ -454,7 +451,7 @@ def long_row_hides(page: Items, most: int, _: Ask) -> Items:
 def heavy_rows(page: Items, most: int, _: Ask) -> Items:
     """Query timeout for responses of more than N rows."""
     if len(page) > most:
-        raise registry.RpcError(0, TOO_HEAVY)
+        raise registry.RpcError(0, registry.TOO_HEAVY)
     return page
 
 

@@ -21,6 +21,10 @@ Stage = Literal["request", "rows", "page", "body", "HTTP"]
 JSON, HTML = "application/json; charset=utf-8", "text/html; charset=utf-8"
 NO_END = 1 << 40
 """A height or a number of rows beyond all others."""
+MOST_ROWS = 100_000
+"""Rows that a server reads for one response, if a fault needs all of the range."""
+TOO_HEAVY = "Defined query timeout of 5000ms exceeded when running query."
+"""The message of a deployed server whose database gives up (docs/protocol.md, "Envelope and errors")."""
 
 Value = int | float
 Change = Callable[..., Any]
@@ -78,8 +82,8 @@ class Ask(NamedTuple):
         return range(self.start, min(self.end, self.tip + 1))
 
     def whole(self) -> "Ask":
-        """Return the same range without pages."""
-        return self._replace(offset=0, limit=NO_END)
+        """Return the same range without pages, as far as a server reads it."""
+        return self._replace(offset=0, limit=MOST_ROWS + 1)
 
     def hit(self, share: float, kind: int, number: int | None = None) -> bool:
         """Return whether a fault hits this share of calls or rows; `kind` sets the faults of one server apart."""
@@ -227,7 +231,10 @@ class Faults:
     def rows(self, ask: Ask) -> Items:
         """Return the rows of a call that went through the stage `request`. Raises RpcError."""
         if self.stage("rows", ask.handler):
-            page = ask.cut(self.applied("rows", ask.book.rows(ask.whole()), ask))
+            whole = ask.book.rows(ask.whole())
+            if len(whole) > MOST_ROWS:
+                raise RpcError(0, TOO_HEAVY)
+            page = ask.cut(self.applied("rows", whole, ask))
         else:
             page = ask.book.rows(ask)
         found: Items = self.applied("page", page, ask)

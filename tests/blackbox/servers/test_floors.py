@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.faults import TOO_HEAVY, Faults
-from chainq.demo.registry import Reply, RpcError, page
+from chainq.demo.faults import Faults
+from chainq.demo.registry import TOO_HEAVY, Reply, RpcError, page
 from chainq.demo.results import Results
 from chainq.demo.service import Service
 from harness.lake.examined import Odd

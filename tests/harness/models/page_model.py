@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
-from chainq.demo.faults import NO_FAULTS, TOO_HEAVY, Faults
-from chainq.demo.registry import NO_END, Ask, Book, Item, Memory, RpcError
+from chainq.demo.faults import NO_FAULTS, Faults
+from chainq.demo.registry import NO_END, TOO_HEAVY, Ask, Book, Item, Memory, RpcError
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
 from chainq.planning.page_plan import PagePlan, PageRequest
 from chainq.query import Query
