@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chainq.errors import BusyError
 from chainq.sinks.base import Sink, unopened
-from chainq.sinks.disk import is_locked, locks, remove_unlocked
+from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.text.sanitize import printable
 
 _SUFFIX = ".chainq"  # of temporary files
@@ -54,6 +54,7 @@ class AtomicFileSink(Sink):
                     _check_lock(self._target, self._name)
                     self._temporary.replace(self._target)
                     self._temporary = None
+                    sync_folder(self._target.parent)  # so that the name survives a power failure as the bytes do
         finally:
             self.abandon()
 
