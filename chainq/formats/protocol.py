@@ -151,14 +151,6 @@ def unfit(path: str, value: bytes, kind: str) -> OutputError:
     return error
 
 
-def names() -> list[str]:
-    """Return the names of all formats, built-in ones first."""
-    from importlib.metadata import entry_points
-
-    others = {entry.name for entry in entry_points(group=GROUP)} - BUILT_IN.keys()
-    return [*BUILT_IN, *sorted(others)]
-
-
 def load(name: str) -> Format:
     """Return the format of that name. Raises UsageError if there is none, or its package cannot be imported."""
     if name in BUILT_IN:
@@ -166,10 +158,11 @@ def load(name: str) -> Format:
         return cast("Format", getattr(import_module(module), attribute))
     from importlib.metadata import entry_points
 
-    found = list(entry_points(group=GROUP, name=name))
-    if not found:
-        raise UsageError(f"unknown format {quoted(name)}: expected one of {', '.join(names())}")
+    others = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in others:
+        known = dict.fromkeys((*BUILT_IN, *sorted(others)))
+        raise UsageError(f"unknown format {quoted(name)}: expected one of {', '.join(known)}")
     try:
-        return cast("Format", found[0].load())
+        return cast("Format", others[name].load())
     except Exception as error:  # code of another package can raise anything
-        raise UsageError(f"cannot load the format {quoted(name)} from {found[0].value}: {error}") from None
+        raise UsageError(f"cannot load the format {quoted(name)} from {others[name].value}: {error}") from None
