@@ -13,6 +13,7 @@ from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
 from chainq.formats import protocol
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
+from chainq.process.signals import signals_deferred
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import mask_url, printable, quoted
@@ -162,6 +163,16 @@ def write(text: str) -> None:
     """Write a text to standard output. Raises OutputError and PipeClosed."""
     with open_sink(None) as sink:
         sink.write(text.encode())
+
+
+def write_json(sink: Sink, value: bytes) -> None:
+    """Write a JSON value as a line, on a terminal on several, indented. Raises OutputError and PipeClosed."""
+    if on_terminal(None):
+        from chainq.formats.json import indented
+
+        value = indented(value, use_color(terminal=True))
+    with signals_deferred():
+        sink.write(value + b"\n")
 
 
 def on_terminal(file: Path | None) -> bool:
