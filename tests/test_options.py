@@ -31,7 +31,17 @@ FLAGS = ServiceFlags(
     dialect="chain",
     strict=True,
 )
-OPTIONS = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 4, 2**20, {"X": "v"}, strict=True)
+OPTIONS = ServiceOptions(
+    "demo:",
+    dialect="chain",
+    timeout=9.0,
+    retries=3,
+    rate=20.0,
+    concurrency=4,
+    max_memory=2**20,
+    headers={"X": "v"},
+    strict=True,
+)
 EVERYWHERE = ("command line", "ServiceOptions", "Client", "profile")
 LEFT_OUT = {
     **dict.fromkeys(("profile", "retries", "concurrency", "max_memory", "strict"), EVERYWHERE[:3]),  # of a run
