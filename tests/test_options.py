@@ -1,5 +1,6 @@
 """The way of options: what the command line and Python state reaches the connection, and rows are cut in one place."""
 
+import inspect
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from msgspec import Raw
 
 from chainq import Client
 from chainq.cli import commands, connect
-from chainq.cli.options import ServiceFlags, option
+from chainq.cli.options import LakeOptions, ServiceFlags, StrictOptions, option
 from chainq.cli.report import Reporter
+from chainq.config.profiles import Profile
 from chainq.config.server import completed
 from chainq.errors import Shortfall
 from chainq.heights.range import end_above
@@ -29,7 +31,37 @@ FLAGS = ServiceFlags(
     dialect="chain",
     strict=True,
 )
-OPTIONS = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 4, 2**20, {"X": "v"}, strict=True)
+OPTIONS = ServiceOptions(
+    "demo:",
+    dialect="chain",
+    timeout=9.0,
+    retries=3,
+    rate=20.0,
+    concurrency=4,
+    max_memory=2**20,
+    headers={"X": "v"},
+    strict=True,
+)
+EVERYWHERE = ("command line", "ServiceOptions", "Client", "profile")
+LEFT_OUT = {
+    **dict.fromkeys(("profile", "retries", "concurrency", "max_memory", "strict"), EVERYWHERE[:3]),  # of a run
+    "deadline": EVERYWHERE[:2],  # Python has its own ways to end
+    **dict.fromkeys(("quiet", "verbose", "log_format"), EVERYWHERE[:1]),  # of stderr; Python has logging
+    **dict.fromkeys(("proxy", "patient", "until"), EVERYWHERE[1:2]),  # follow from others, or from the environment
+    **dict.fromkeys(("typed", "progress"), EVERYWHERE[2:3]),  # of rows, and of what is drawn
+}
+"""The options that not everything takes; an option that is left out somewhere is a decision, which goes here."""
+
+
+def test_where_an_option_can_be_given() -> None:
+    """The command line, Python and profiles have the options of the connection, by the same names."""
+    groups = (ServiceFlags, LakeOptions, StrictOptions)
+    flags = {name for group in groups for _, name, _ in group.declared()} - {"header"} | {"headers"}
+    python = {*inspect.signature(Client).parameters}
+    takes = dict(zip(EVERYWHERE, (flags, {*ServiceOptions._fields}, python, {*Profile.__struct_fields__}), strict=True))
+    names = set[str]().union(*takes.values())
+    where = {one: tuple(place for place in EVERYWHERE if one in takes[place]) for one in names}
+    assert where == dict.fromkeys(names, EVERYWHERE) | LEFT_OUT
 
 
 def test_options_reach_the_connection_unchanged() -> None:

@@ -67,11 +67,7 @@ class PlainGroup(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = dict.fromkeys(self.catalogue)  # type: ignore[assignment]  # only their names, from which Typer suggests one
-
-    def list_commands(self, _ctx: "Context") -> list[str]:
-        """Return the names of all commands, in the order of the catalogue."""
-        return list(self.catalogue)
+        self.commands = dict.fromkeys(self.catalogue)  # type: ignore[assignment]  # only their names, in this order
 
     def get_command(self, _ctx: "Context", cmd_name: str) -> "Command | None":
         """Build one command; None if there is none of that name."""

@@ -19,6 +19,7 @@ from chainq.catalog.methods import Method
 from chainq.config.values import header, memory
 from chainq.defaults import CONCURRENCY, INTERVAL, MAX_MEMORY, RETRIES, SETTLE, TIMEOUT
 from chainq.errors import UsageError
+from chainq.formats.protocol import BUILT_IN
 from chainq.heights.block_time import parse_age
 from chainq.heights.bounds import HIGHEST, parse_height
 from chainq.text.sanitize import quoted
@@ -240,9 +241,7 @@ class OutputOptions(Group, heading=OUTPUT):
     """What is written, and where to."""
 
     flatten = follow = no_check = False  # of a command without these options
-    format: str | None = option(
-        "NAME", "table, jsonl, json, csv, tsv, text, parquet, chart. Default: table, or jsonl in a pipe.", common=True
-    )
+    format: str | None = option("NAME", f"{', '.join(BUILT_IN)}. Default: table, or jsonl in a pipe.", common=True)
     table: bool = switch("Human-readable table.")
     jsonl: bool = switch("One JSON object per line.")
     json: bool = switch("A JSON array, or an object if the result is one.")

@@ -13,6 +13,7 @@ from chainq.config.values import in_variable
 from chainq.errors import OutputError, UsageError
 from chainq.formats import protocol
 from chainq.formats.protocol import Capabilities, Format, OutputSpec, Writer, capabilities
+from chainq.process.signals import signals_deferred
 from chainq.sinks.base import Sink
 from chainq.sinks.open import descriptor_of, open_sink
 from chainq.text.sanitize import mask_url, printable, quoted
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 ALL = ("all", "*")
 """What `--columns` takes for every column."""
-_WITH_HEADER = ("csv", "tsv")
 
 
 class OutputSettings(NamedTuple):
@@ -48,7 +48,7 @@ class OutputSettings(NamedTuple):
     @property
     def has_header(self) -> bool:
         """Return whether the output begins with a header that an option leaves out."""
-        return self.format in _WITH_HEADER and self.spec.header
+        return self.can.no_header and self.spec.header
 
     def begin(self, reporter: Reporter, sink: Sink, resumed: bool = False, **known: Any) -> Writer:
         """Return what writes rows to the sink. `resumed`, `known`: fields of `spec` that only the run knows."""
@@ -83,7 +83,7 @@ def settings(schema: Schema, given: "OutputOptions", *, appended: bool = False) 
     file, name = file_of(given), format_name(given)
     make = protocol.load(name)
     can, terminal = capabilities(make), on_terminal(file)
-    if why := _refusal(schema, given, name, can, appended=appended, terminal=terminal):
+    if why := _refusal(schema, given, can, appended=appended, terminal=terminal):
         raise UsageError(f"{name} {why}")
     spec = OutputSpec(
         schema.command,
@@ -91,7 +91,7 @@ def settings(schema: Schema, given: "OutputOptions", *, appended: bool = False) 
         selected=bool(requested),
         height=height_of(schema),
         header=not given.no_header,
-        flatten=given.flatten and name == "jsonl",
+        flatten=given.flatten,
         terminal=terminal,
         width=terminal_width(),
         color=use_color(terminal=terminal),
@@ -101,9 +101,7 @@ def settings(schema: Schema, given: "OutputOptions", *, appended: bool = False) 
     return OutputSettings(name, make, can, file, requested, spec, source, schema.columns if given.typed else ())
 
 
-def _refusal(
-    schema: Schema, given: "OutputOptions", name: str, can: Capabilities, *, appended: bool, terminal: bool
-) -> str:
+def _refusal(schema: Schema, given: "OutputOptions", can: Capabilities, *, appended: bool, terminal: bool) -> str:
     """Return why a format cannot be used with the other options; empty if it can."""
     if appended and not terminal and not can.append:
         return "cannot be used with --checkpoint or --follow, which append rows"
@@ -111,12 +109,10 @@ def _refusal(
         return "needs a finished range and cannot be used with --follow or --checkpoint"
     if can.needs_heights and (height_of(schema) is None or schema.shape is Shape.ROW):
         return f"needs several rows with heights, and {schema.command} has none here"
-    if given.no_header and name not in _WITH_HEADER:
-        return "has no header: --no-header needs csv or tsv"
-    if given.flatten and name not in ("jsonl", *_WITH_HEADER):
-        return "cannot be combined with --flatten, which needs jsonl"
-    if given.typed and name not in ("jsonl", "json", *_WITH_HEADER):
-        return "cannot be combined with --typed, which needs json, jsonl or csv"
+    for option in ("no_header", "flatten", "typed"):
+        if getattr(given, option) and not getattr(can, option):
+            able = [one for one in protocol.BUILT_IN if getattr(capabilities(protocol.load(one)), option)]
+            return f"cannot be combined with --{option.replace('_', '-')}, which needs {' or '.join(able)}"
     return "is binary and cannot be shown on a terminal: expected -o FILE" if terminal and can.binary else ""
 
 
@@ -167,6 +163,16 @@ def write(text: str) -> None:
     """Write a text to standard output. Raises OutputError and PipeClosed."""
     with open_sink(None) as sink:
         sink.write(text.encode())
+
+
+def write_json(sink: Sink, value: bytes) -> None:
+    """Write a JSON value as a line, on a terminal on several, indented. Raises OutputError and PipeClosed."""
+    if on_terminal(None):
+        from chainq.formats.json import indented
+
+        value = indented(value, use_color(terminal=True))
+    with signals_deferred():
+        sink.write(value + b"\n")
 
 
 def on_terminal(file: Path | None) -> bool:

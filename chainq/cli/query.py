@@ -25,6 +25,7 @@ from chainq.query import STDIN, Lookup, Query
 
 if TYPE_CHECKING:
     from chainq.cli.options import MethodOptions, RangeOptions
+    from chainq.cli.tool_options import VerifyCommand
     from chainq.resume.rounds import ResumeSettings
     from chainq.rows.where import Where
 
@@ -60,11 +61,11 @@ def read_query(method: Method, given: "MethodOptions") -> Query:
         verify=not given.no_verify,
         check=check,
         where=_where(method, given, check),
-        hash_workers=_hash_workers(given) if method.linked else 0,
+        hash_workers=hash_workers(given) if method.linked else 0,
     )
 
 
-def _hash_workers(given: "MethodOptions") -> int:
+def hash_workers(given: "MethodOptions | VerifyCommand") -> int:
     """Return how many processes recompute hashes, 0 without `--hashes`. Raises UsageError, also without aleo-sdk."""
     given.require("workers", "hashes")
     if not given.hashes:

@@ -201,7 +201,8 @@ class _Run:
 def _identity(service: Service, query: Query, settings: OutputSettings) -> dict[str, object]:
     """Return what a checkpoint tells queries apart by, as JSON values without secrets."""
     method, spec = query.method, settings.spec
-    switches = {"no-header": not spec.header, "flatten": spec.flatten, "typed": bool(settings.typed)}
+    flatten = spec.flatten and settings.can.verbatim  # csv is the same without it
+    switches = {"no-header": not spec.header, "flatten": flatten, "typed": bool(settings.typed)}
     return {
         "command": spec.command,
         "arguments": {role.value: value for role, value in query.arguments.items()},

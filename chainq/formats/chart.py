@@ -1,7 +1,6 @@
 """`chart`: one column of numbers over block height, or the number of rows, drawn by plotille after the last row.
 
-Written against the public protocol only, as any package can (`chainq.formats.protocol`). Values are kept in bins of
-neighboring heights, which merge in pairs when there are too many: memory stays flat.
+Values are kept in bins of neighboring heights, which merge in pairs when there are too many: memory stays flat.
 """
 
 import math

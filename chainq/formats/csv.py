@@ -32,7 +32,7 @@ class Csv:
     Takes `out` and `spec` as every format does.
     """
 
-    append = endless = True
+    append = endless = no_header = flatten = typed = True
     name, delimiter, line_end = "csv", ",", "\r\n"
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
@@ -103,6 +103,7 @@ class Text(Csv):
     every row is one line with all its columns.
     """
 
+    no_header = flatten = typed = False
     name = "text"
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:

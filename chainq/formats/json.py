@@ -28,7 +28,7 @@ class Jsonl:
     Takes `out` and `spec` as every format does.
     """
 
-    append = endless = verbatim = True
+    append = endless = verbatim = flatten = typed = True
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out
@@ -56,7 +56,7 @@ class Json:
     Takes `out` and `spec` as every format does.
     """
 
-    verbatim = True
+    verbatim = typed = True
 
     def __init__(self, out: Output, spec: OutputSpec) -> None:
         self._out = out

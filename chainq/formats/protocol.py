@@ -1,7 +1,7 @@
 """What a format is: it turns rows into bytes; and how one is found by its name.
 
-Any package adds a format with an entry point of the group `chainq.formats`, `name = "module:attribute"`. `chart` is
-found in this way too, as the proof that the protocol suffices.
+chainq's own are in `BUILT_IN`. Any other package adds one with an entry point of the group `chainq.formats`,
+`name = "module:attribute"`.
 
 A format is a callable, usually a class, with this signature and, as attributes, the capabilities that it has::
 
@@ -17,31 +17,32 @@ which are public: this one, `chainq.catalog.methods`, `chainq.errors`, `chainq.r
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NamedTuple, Protocol, cast
-
-from msgspec import Raw
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from chainq.catalog.methods import BY_COMMAND, Column
 from chainq.errors import OutputError, UsageError
 from chainq.text.sanitize import abridged, printable, quoted
 
+if TYPE_CHECKING:  # the help of each command has the names of formats
+    from msgspec import Raw
+
 AS_SENT = "use jsonl, which writes it as it was sent, or leave the column out"
 """The hint for a value that a format cannot write."""
 MAX_UNKNOWN = 5  # unknown fields that warnings name
 GROUP = "chainq.formats"
-# Entry points as well; listed here because a search through the metadata of all packages would slow down every start.
+# Rejected: entry points as well, because a search through the metadata of all packages would slow down every start.
 BUILT_IN = {
-    "table": "chainq.formats.table:Table",
-    "jsonl": "chainq.formats.json:Jsonl",
-    "json": "chainq.formats.json:Json",
-    "csv": "chainq.formats.csv:Csv",
-    "text": "chainq.formats.csv:Text",
-    "tsv": "chainq.formats.csv:Tsv",
-    "parquet": "chainq.formats.parquet:Parquet",
+    "table": ("chainq.formats.table:Table",),
+    "jsonl": ("chainq.formats.json:Jsonl", ".jsonl", ".ndjson"),
+    "json": ("chainq.formats.json:Json", ".json"),
+    "csv": ("chainq.formats.csv:Csv", ".csv"),
+    "tsv": ("chainq.formats.csv:Tsv", ".tsv"),
+    "text": ("chainq.formats.csv:Text", ".txt"),
+    "parquet": ("chainq.formats.parquet:Parquet", ".parquet"),
+    "chart": ("chainq.formats.chart:Chart",),
 }
-
-_OTHERS = {".ndjson": "jsonl", ".txt": "text"}
-EXTENSIONS = {f".{name}": name for name in ("jsonl", "json", "csv", "tsv", "parquet")} | _OTHERS
+"""The formats of chainq by name: where each is, and the extensions of its files."""
+EXTENSIONS = {extension: name for name, (_, *extensions) in BUILT_IN.items() for extension in extensions}
 """The format of a file if no option names one."""
 
 
@@ -59,7 +60,7 @@ class OutputSpec(NamedTuple):
     order, else all of the command. `selected`: whether `--columns` was given. `height`: path of the height in each
     row; None if rows have none. `single`: the result is one object by nature, not a list of one. `resumed`: the
     output follows rows that an earlier run wrote, so that a header is there already. `header`: whether csv begins
-    with one. `flatten`: jsonl has a key for each column, `b.c`, instead of nested objects. `terminal`: the output
+    with one. `flatten`: an object has a key for each column, `b.c`, instead of nested objects. `terminal`: the output
     goes to a terminal, where control characters must be escaped. `width`: characters in a line of it. `color`: ANSI
     styles may be used. `abbreviate`: long values may be abbreviated. `counted`: a table ends with the number of its
     rows. `warn`: writes a line to stderr, unless `--quiet` was given.
@@ -89,7 +90,7 @@ class OutputSpec(NamedTuple):
 class Writer(Protocol):
     """One output in progress."""
 
-    def write(self, rows: Sequence[Raw], /) -> None:
+    def write(self, rows: "Sequence[Raw]", /) -> None:
         """Write the next rows: JSON objects, each without white space between tokens, else as the server sent it."""
 
     def close(self) -> None:
@@ -107,6 +108,7 @@ class Capabilities(NamedTuple):
     `binary`: the output is no text and must not be sent to a terminal.
     `needs_heights`: rows must have a height (`OutputSpec.height`), so that only some commands can use the format.
     `verbatim`: rows are written as the server sent them, unless columns were selected; so no computed column is added.
+    `no_header`, `flatten`, `typed`: these options can be combined with it.
     """
 
     append: bool = False
@@ -114,6 +116,9 @@ class Capabilities(NamedTuple):
     binary: bool = False
     needs_heights: bool = False
     verbatim: bool = False
+    no_header: bool = False
+    flatten: bool = False
+    typed: bool = False
 
 
 def capabilities(format_: Format) -> Capabilities:
@@ -146,25 +151,18 @@ def unfit(path: str, value: bytes, kind: str) -> OutputError:
     return error
 
 
-def names() -> list[str]:
-    """Return the names of all formats, built-in ones first."""
-    from importlib.metadata import entry_points
-
-    others = {entry.name for entry in entry_points(group=GROUP)} - BUILT_IN.keys()
-    return [*BUILT_IN, *sorted(others)]
-
-
 def load(name: str) -> Format:
     """Return the format of that name. Raises UsageError if there is none, or its package cannot be imported."""
-    if location := BUILT_IN.get(name):
-        module, _, attribute = location.partition(":")
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name][0].partition(":")
         return cast("Format", getattr(import_module(module), attribute))
     from importlib.metadata import entry_points
 
-    found = list(entry_points(group=GROUP, name=name))
-    if not found:
-        raise UsageError(f"unknown format {quoted(name)}: expected one of {', '.join(names())}")
+    others = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in others:
+        known = dict.fromkeys((*BUILT_IN, *sorted(others)))
+        raise UsageError(f"unknown format {quoted(name)}: expected one of {', '.join(known)}")
     try:
-        return cast("Format", found[0].load())
+        return cast("Format", others[name].load())
     except Exception as error:  # code of another package can raise anything
-        raise UsageError(f"cannot load the format {quoted(name)} from {found[0].value}: {error}") from None
+        raise UsageError(f"cannot load the format {quoted(name)} from {others[name].value}: {error}") from None

@@ -1,6 +1,6 @@
 """Ranges of heights, and sets of them: the heights whose rows rest on belief, or were not compared."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -77,8 +77,7 @@ class HeightSet:
         return len(self._ranges)
 
     def __str__(self) -> str:
-        more = f" and {len(self) - NAMED:,} more" if len(self) > NAMED else ""
-        return f"{', '.join(map(str, self._ranges[:NAMED]))}{more}"
+        return in_words(self._ranges)
 
     def add(self, heights: HeightRange) -> None:
         """Add heights."""
@@ -95,6 +94,16 @@ class HeightSet:
     def cut(self, height: int) -> None:
         """Remove all heights from one on."""
         self._ranges = [HeightRange(r.start, min(r.end, height)) for r in self._ranges if r.start < height]
+
+
+def in_words(ranges: Sequence[HeightRange]) -> str:
+    """Return the first ranges, and how many more there are.
+
+    >>> in_words([HeightRange(0, 5), HeightRange(7, 8)])
+    'heights 0-4, height 7'
+    """
+    more = f" and {len(ranges) - NAMED:,} more" if len(ranges) > NAMED else ""
+    return f"{', '.join(map(str, ranges[:NAMED]))}{more}"
 
 
 def chain_end(tip: int) -> str:

@@ -22,7 +22,7 @@ import hashlib
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
@@ -33,7 +33,6 @@ from chainq.catalog.tables import CHAIN, TABLES
 from chainq.defaults import SETTLE
 from chainq.errors import IncompleteError, UsageError
 from chainq.heights.range import HeightRange
-from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
 
 if TYPE_CHECKING:
@@ -300,19 +299,6 @@ def gaps(whole: Iterable[PartitionSpec], heights: HeightRange) -> list[HeightRan
     inside = ((max(spec.start, heights.start), min(spec.end, heights.end)) for spec in sorted(whole))
     edges = [heights.start, *(edge for part in inside if part[0] < part[1] for edge in part), heights.end]
     return [HeightRange(*gap) for gap in zip(edges[::2], edges[1::2], strict=True) if gap[0] < gap[1]]
-
-
-def listed(found: Sequence[HeightRange], most: int = 3) -> str:
-    """Return gaps in the form used in messages, at most that many.
-
-    >>> listed([HeightRange(5, 10), HeightRange(20, 30)], 1)
-    'heights 5-9 and 1 gap more'
-    >>> listed([HeightRange(7, 8)])
-    'height 7'
-    """
-    more = f" and {counted(len(found) - most, 'gap')} more" if len(found) > most else ""
-    word = "height " if len(found) == 1 == len(found[0]) else "heights "
-    return word + ", ".join(str(gap).split()[1] for gap in found[:most]) + more
 
 
 def writing(tables: Iterable[str], heights: HeightRange | None, label: str) -> str:

@@ -21,9 +21,9 @@ from chainq.defaults import MAX_MEMORY
 from chainq.errors import needed
 from chainq.formats.arrow_rows import EXTRA, ArrowRows
 from chainq.formats.json_rows import JsonRows
-from chainq.heights.range import HeightRange, HeightSet
+from chainq.heights.range import HeightRange, HeightSet, in_words
 from chainq.lake import data_set
-from chainq.lake.data_set import UNKNOWN, Entry, gaps, lacking, listed, look, writing
+from chainq.lake.data_set import UNKNOWN, Entry, gaps, lacking, look, writing
 from chainq.lake.files import Receipt, StoredFile, schema_of
 from chainq.lake.plan import broken
 from chainq.lake.store import open_store
@@ -171,7 +171,7 @@ class Reader:
         heights = HeightRange(min(heights.start, self.tip + 1), min(heights.end, self.tip + 1))
         entries = [one for one in self._entries.get(self._source(table), ()) if heights.overlaps(one.spec.heights)]
         if missing := gaps((entry.spec for entry in entries), heights):
-            what = f"{self.label} has no whole partition of {table} for {listed(missing)}"
+            what = f"{self.label} has no whole partition of {table} for {in_words(missing)}"
             raise lacking(what, self._writing(table, missing[0].start, missing[-1].end))
         for one, other in pairwise(entries):
             if broken(one, other):

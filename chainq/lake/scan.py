@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 from chainq.catalog.tables import TABLES
 from chainq.errors import ChainqError, IncompleteError
 from chainq.formats.arrow_rows import EXTRA
-from chainq.heights.range import HeightRange
-from chainq.lake.data_set import PARTITION_COLUMN, Contents, PartitionSpec, gaps, listed, writing
+from chainq.heights.range import HeightRange, in_words
+from chainq.lake.data_set import PARTITION_COLUMN, Contents, PartitionSpec, gaps, writing
 from chainq.lake.files import StoredFile, schema_of
 from chainq.lake.store import Store
 from chainq.rows.raw_json import members
@@ -168,7 +168,7 @@ def missing(table: str, gaps: Sequence[HeightRange], label: str, otherwise: str)
 
 def lacks(table: str, gaps: Sequence[HeightRange]) -> str:
     """Return in words that a table lacks heights."""
-    return f"{view_name(table)} lacks {listed(gaps)}: the data set has no whole partition of them"
+    return f"{view_name(table)} lacks {in_words(gaps)}: the data set has no whole partition of them"
 
 
 def view_name(table: str) -> str:

@@ -32,7 +32,8 @@ PROGRAM_BLOCKS = 100
 
 
 class Parts(msgspec.Struct, tag_field="kind"):
-    """The parts of an object; its tag is the kind."""
+    """The parts of an object; its tag is the kind. As JSON an object with `kind` and the fields of the parts, `heights`
+    as `start` and `end`, end excluded."""
 
 
 class BlockParts(Parts, tag="block"):
@@ -119,11 +120,6 @@ def gather(service: Service, text: str, last: int | None) -> Parts:
         return _spent(service, text)
     find, usual = _SEARCHED[kind or TextKind.FUNCTION]
     return find(service, text, usual if last is None else last)
-
-
-def encode(parts: Parts) -> bytes:
-    """Return a JSON object with `kind` and the fields of the parts; `heights` as `start` and `end`, end excluded."""
-    return msgspec.json.encode(parts) + b"\n"
 
 
 def _newest_heights(service: Service, last: int | None) -> HeightRange:
@@ -256,10 +252,16 @@ def _newest(service: Service, command: str, condition: str, heights: HeightRange
     return next((batch.rows for batch in found if batch.rows), [])
 
 
+def newest_blocks(heights: HeightRange) -> str:
+    """Return a range that ends at the tip in words."""
+    if heights.end == 0:  # the tip is -1
+        return "a chain without blocks"
+    return f"the newest {counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
+
+
 def _unseen(service: Service, what: str, heights: HeightRange, where: str = "") -> NotFoundError:
     """Return the error for what is not in the newest blocks. `where`: what these have none of."""
-    looked = f"{counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"
-    said = f"{what} not found in the newest {looked}{f': {where}' if where else ''}"
+    said = f"{what} not found in {newest_blocks(heights)}{f': {where}' if where else ''}"
     return NotFoundError(said, "look at more blocks with --last N" if heights.start > service.blocks.first else "")
 
 

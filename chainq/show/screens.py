@@ -15,13 +15,12 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.formats.cells import Cell, Node, encoded, fee_text, id_cell, number_cell, plain, status_cell, time_cell
 from chainq.formats.protocol import OutputSpec
 from chainq.formats.tree import view_of
-from chainq.heights.range import HeightRange
 from chainq.rows.block import Transition, read_block
 from chainq.rows.fields import Picker, array_of, integer_of, object_of, text_of
 from chainq.rows.transaction import calls_of, deployed_by, program_of
 from chainq.show import parts as shown_parts
-from chainq.show.parts import NEWEST, Parts
-from chainq.text.humanize import counted, in_credits
+from chainq.show.parts import NEWEST, Parts, newest_blocks
+from chainq.text.humanize import in_credits
 from chainq.text.sanitize import printable
 from chainq.text.style import BOLD, CYAN, DIM, paint
 from chainq.text.width import ENDLESS, NARROWEST, aligned, wrap
@@ -77,13 +76,13 @@ class Screen:
         place = Picker(["finalizedAt", "index"])
         found = sorted(parts.transactions, key=lambda row: [integer_of(one) or 0 for one in place(row)], reverse=True)
         words = f"the newest {len(found)}" if found else "none"
-        yield from self._transactions("public transactions", f"{words} in {_blocks(parts.heights)}", found)
+        yield from self._transactions("public transactions", f"{words} in {newest_blocks(parts.heights)}", found)
 
     def program(self, parts: shown_parts.ProgramParts) -> Iterator[str]:
         """Yield the functions of a program that were called, with the newest call of each."""
         yield self._title("program", parts.program)
         yield ""
-        yield self._title("newest calls", f"in {_blocks(parts.heights)}")
+        yield self._title("newest calls", f"in {newest_blocks(parts.heights)}")
         pick = Picker(["function_name", "transition_id", "height", "transaction_id"])
         calls: dict[str, dict[str, tuple[int, str]]] = {}
         for name, transition, height, transaction in map(pick, [*parts.records, *parts.transitions]):
@@ -187,10 +186,3 @@ def _credits(value: Raw | None) -> str:
     """Return an amount of microcredits in credits, as `_number` does for others."""
     text = text_of(value)
     return f"{in_credits(int(text))} credits" if re.fullmatch("[0-9]{1,20}", text) else _number(value)
-
-
-def _blocks(heights: HeightRange) -> str:
-    """Return a range that ends at the tip in words."""
-    if heights.end == 0:  # the tip is -1
-        return "a chain without blocks"
-    return f"the newest {counted(len(heights), 'block')} ({heights.start} to {heights.end - 1})"

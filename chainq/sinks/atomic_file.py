@@ -8,7 +8,7 @@ from pathlib import Path
 
 from chainq.errors import BusyError
 from chainq.sinks.base import Sink, unopened
-from chainq.sinks.disk import is_locked, locks, remove_unlocked
+from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.text.sanitize import printable
 
 _SUFFIX = ".chainq"  # of temporary files
@@ -35,10 +35,9 @@ class AtomicFileSink(Sink):
                 raise OSError(0, "a file that is mounted by itself cannot be replaced; mount its folder, or use > FILE")
             _check_lock(self._target, name)
             remove_unlocked(self._target.parent.glob(f".{glob.escape(self._target.name)}.*{_SUFFIX}"))
-            descriptor, temporary = _locked_temporary(self._target)
+            descriptor, self._temporary = _locked_temporary(self._target)
         except OSError as error:
             raise unopened(f"cannot write {name}", path, error) from None
-        self._temporary: Path | None = temporary
         super().__init__(descriptor, name)
 
     def finish(self) -> None:
@@ -50,21 +49,18 @@ class AtomicFileSink(Sink):
             with self._told():
                 os.fchmod(self._descriptor, _mode(self._target))
                 os.fsync(self._descriptor)
-                if self._temporary is not None:
-                    _check_lock(self._target, self._name)
-                    self._temporary.replace(self._target)
-                    self._temporary = None
+                _check_lock(self._target, self._name)
+                self._temporary.replace(self._target)
+                sync_folder(self._target.parent)  # so that the name survives a power failure as the bytes do
         finally:
             self.abandon()
 
     def abandon(self) -> None:
-        """Remove the temporary file and leave the old one unchanged."""
+        """Remove the temporary file, unless it was renamed, and leave the old one unchanged."""
         with suppress(OSError):
             os.close(self._descriptor)
         self._descriptor = -1
-        if self._temporary is not None:
-            self._temporary.unlink(missing_ok=True)
-            self._temporary = None
+        self._temporary.unlink(missing_ok=True)
 
 
 def _locked_temporary(target: Path) -> tuple[int, Path]:

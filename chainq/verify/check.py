@@ -18,7 +18,7 @@ from chainq.heights.range import HeightRange, HeightSet
 from chainq.process.progress import UNSEEN, Progress
 from chainq.rows.block import UNLISTED
 from chainq.verify import rules
-from chainq.verify.explain import BESIDE, BLOCK
+from chainq.verify.explain import BESIDE
 from chainq.verify.findings import Finding, Window, by_height, label
 from chainq.verify.service_rows import ServiceRows
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 FIRST = {SOURCE.command: 0, "blocks": 1}  # they show where the second source has other blocks
 SHOWN = 5  # kinds of rows that a server does not list
 MOST = 100_000  # missing rows of the same kinds that are remembered; further ones are only counted
-_IDS = {"calls": "transition_id", "listed": "transaction_id", "records": "record_ciphertext"}
-"""The columns of full blocks whose checksums are checked, by the rows due that contain them."""
 
 Kinds = tuple[str, ...]
 """The kinds of a transition, of which a server may list none (`Transition.kinds` of `rows/block.py`)."""
@@ -71,8 +69,7 @@ class Check:
         self, second: ServiceRows | None = None, hashes: "Hashes | None" = None, *, witness: bool = False
     ) -> None:
         self._rows_of_second, self._hashes, self._witness = second, hashes, witness
-        self._last: dict[str, Any] = {}  # the last block, by command
-        self._told: set[str] = set()  # IDs with a wrong checksum
+        self._seen = rules.Seen({}, set())
         self._unlisted = Unlisted()
         self._forked: set[int] = set()  # heights of other blocks than those of the second source
         self._lacking: dict[str, None] = {}  # columns that only the second source has
@@ -116,7 +113,7 @@ class Check:
         yield from window.wrong
         second = self._rows_of_second and self._rows_of_second.read(window.heights, window.tables)
         for command in sorted(window.tables, key=lambda name: FIRST.get(name, 2)):
-            found = chain(self._alone(command, window), self._due(command, window))
+            found = chain(rules.alone(command, window, self._seen), self._due(command, window))
             if second and command in second.tables:
                 found = chain(found, self._second(command, window, second))
             for one in found:
@@ -124,29 +121,6 @@ class Check:
                     yield one
         for (command, height), why in window.doubts.items():
             yield Finding(height, command, "unproved", None, why)
-
-    def _alone(self, command: str, window: Window) -> Iterator[Finding]:
-        """Yield what is wrong in a table by itself."""
-        table, explained = window.tables[command], "listed" in window.due
-        yield from rules.doubled(command, table)
-        if command == SOURCE.command or not explained:  # others are compared with their full blocks
-            yield from rules.checksums(command, table, self._told)
-        if command == SOURCE.command and explained:
-            for name, column in _IDS.items():
-                yield from rules.checksums(command, window.due[name].select(["height", column]), self._told)
-            yield from rules.numbered(command, window.due["listed"])
-        elif command == "transactions" and not explained and {"height", "index"} <= {*table.column_names}:
-            yield from rules.numbered(command, table.filter(compute.is_valid(table["height"])))
-        if not rules.method_of(command).single:
-            return
-        yield from rules.absent(command, table, window.heights)
-        blocks = window.due["blocks"] if command == SOURCE.command else table
-        blocks = blocks.select([name for name in BLOCK if name in blocks.column_names])
-        if {"block_hash", "previous_hash"} <= {*blocks.column_names}:
-            blocks = blocks.sort_by("height")
-            yield from rules.links(command, self._last.get(command), blocks)
-            if blocks.num_rows:
-                self._last[command] = blocks.slice(blocks.num_rows - 1)
 
     def _due(self, command: str, window: Window) -> Iterator[Finding]:
         """Yield how a table differs from what full blocks explain, or else from the other tables."""

@@ -16,8 +16,6 @@ from pyarrow import compute
 from chainq.catalog.methods import BY_COMMAND
 from chainq.rows.block import DOUBTFUL, RECORDS
 
-BLOCK = ("height", "block_hash", "previous_hash", "timestamp", "round")
-"""The columns of blocks that are compared with the block before."""
 BESIDE = "beside"
 """A column of ownership rows that are due by records, which may be incomplete themselves."""
 _SUMMARY = [column.path for column in BY_COMMAND["blocks"].columns if column.path != "id"]

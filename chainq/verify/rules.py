@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,13 @@ from pyarrow import compute
 from chainq.catalog import bech32
 from chainq.catalog.methods import BY_COMMAND, Schema, height_of
 from chainq.catalog.nested import OTHER
-from chainq.catalog.tables import TABLES
+from chainq.catalog.tables import SOURCE, TABLES
 from chainq.formats.arrow_rows import EXTRA
 from chainq.heights.range import HeightRange
 from chainq.rows.block import IDENTITY
 from chainq.text.humanize import counted
 from chainq.text.sanitize import excerpt
-from chainq.verify.findings import Finding, label
+from chainq.verify.findings import Finding, Window, label
 
 IDS = frozenset(
     ("block_hash", "previous_hash", "previous_state_root", "transition_id", "transaction_id", "record_ciphertext")
@@ -33,6 +33,10 @@ IDS = frozenset(
 """Columns that hold bech32 IDs, by the last part of their path."""
 OWN = ("id", "block_id")
 """Columns that hold row ids, which are each database's own."""
+_BLOCK = ("height", "block_hash", "previous_hash", "timestamp", "round")
+"""The columns of blocks that are compared with the block before."""
+_DUE_IDS = {"calls": "transition_id", "listed": "transaction_id", "records": "record_ciphertext"}
+"""The columns of full blocks whose checksums are checked, by the rows due that contain them."""
 _SHOWN, _FIELDS = 500, 50  # characters of a value, and fields of a row
 _PROGRAM = re.compile(r"^program ([^;\s]+);", re.MULTILINE)
 _TERMS = np.array(bech32.TERMS, dtype=np.uint32)
@@ -95,12 +99,40 @@ def _located(height: Any) -> int | None:
     return None if height < 0 else int(height)
 
 
-def links(command: str, last: Any, blocks: Any) -> Iterator[Finding]:
+class Seen(NamedTuple):
+    """What is known of earlier windows. `last`: the last block, by command. `told`: IDs with a wrong checksum."""
+
+    last: dict[str, Any]
+    told: set[str]
+
+
+def alone(command: str, window: Window, seen: Seen) -> Iterator[Finding]:
+    """Yield what is wrong in a table by itself: all rules but those that compare it with rows that are due."""
+    table, due = window.tables[command], window.due if "listed" in window.due else None
+    yield from doubled(command, table)
+    if command == SOURCE.command or due is None:  # others are compared with their full blocks
+        yield from checksums(command, table, seen.told)
+    if command == SOURCE.command and due is not None:
+        for name, column in _DUE_IDS.items():
+            yield from checksums(command, due[name].select(["height", column]), seen.told)
+        yield from numbered(command, due["listed"])
+    elif command == "transactions" and due is None and {"height", "index"} <= {*table.column_names}:
+        yield from numbered(command, table.filter(compute.is_valid(table["height"])))
+    if method_of(command).single:
+        yield from absent(command, table, window.heights)
+        yield from links(command, window.due["blocks"] if command == SOURCE.command else table, seen.last)
+
+
+def links(command: str, blocks: Any, last: dict[str, Any]) -> Iterator[Finding]:
     """Yield blocks that do not name the hash of the block before, or are older, or have a lower round.
 
-    `blocks`: in order of height, with the columns of summaries. `last`: the block before them, or none.
+    `last`: the block before them, if one is known, and then the last of these.
     """
-    rows = pa.concat_tables([last, blocks]) if last is not None else blocks
+    if not {"block_hash", "previous_hash"} <= {*blocks.column_names}:
+        return
+    blocks = blocks.select([name for name in _BLOCK if name in blocks.column_names]).sort_by("height")
+    rows = pa.concat_tables([last[command], blocks]) if command in last else blocks
+    last[command] = rows.slice(max(rows.num_rows - 1, 0))
     before, after = rows.slice(0, max(rows.num_rows - 1, 0)), rows.slice(1)
     at = heights_of("blocks", after)
     next_to = compute.equal(compute.subtract(after["height"], before["height"]), 1)

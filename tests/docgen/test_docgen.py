@@ -20,7 +20,7 @@ from rich.text import Text
 from chainq import _docgen
 from chainq.cli.help import PlainGroup
 from chainq.config import profiles
-from chainq.formats.protocol import Capabilities, OutputSpec
+from chainq.formats.protocol import BUILT_IN, EXTENSIONS, Capabilities, OutputSpec
 from harness.running.program import ROOT, Program
 
 COMMANDS = {name: command for name, (_, command) in _docgen.commands().items()}
@@ -134,6 +134,13 @@ def test_what_formats_get_and_declare_is_described() -> None:
     """The docstrings, to which docs/formats.md points, have every field and every capability."""
     for part in (OutputSpec, Capabilities):
         assert {f"`{name}`" for name in part._fields} <= set(re.findall(r"`\w+`", part.__doc__ or ""))
+
+
+def test_formats_are_all_told() -> None:
+    """The reference describes every format of chainq, and names the extensions that select one."""
+    assert {*BUILT_IN} == section("Output").keys()
+    (told,) = re.findall(r"the extension selects it: (.*?), else", REFERENCE, re.DOTALL)
+    assert {*EXTENSIONS} == set(re.findall(r"\.\w+", told))
 
 
 def test_variables_that_set_an_option_are_all_told() -> None:

@@ -6,19 +6,20 @@ from chainq.formats import protocol
 from chainq.formats.protocol import Capabilities, capabilities
 from harness.running.program import Program
 
+CSV = Capabilities(append=True, endless=True, no_header=True, flatten=True, typed=True)
 DECLARED = {
     "table": Capabilities(endless=True),
-    "jsonl": Capabilities(append=True, endless=True, verbatim=True),
-    "json": Capabilities(verbatim=True),
-    "csv": Capabilities(append=True, endless=True),
+    "jsonl": Capabilities(append=True, endless=True, verbatim=True, flatten=True, typed=True),
+    "json": Capabilities(verbatim=True, typed=True),
+    "csv": CSV,
+    "tsv": CSV,
     "text": Capabilities(append=True, endless=True),
-    "tsv": Capabilities(append=True, endless=True),
     "parquet": Capabilities(binary=True),
     "chart": Capabilities(needs_heights=True),
 }
 
 
-@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("name", protocol.BUILT_IN)
 def test_what_each_format_declares(name: str) -> None:
     """Each of chainq's formats declares exactly what it can do."""
     assert capabilities(protocol.load(name)) == DECLARED[name]

@@ -21,7 +21,7 @@ def shown(language: str) -> str:
 # A format with a header, which it writes only where there is none yet; and one that declares nothing: only True counts.
 HEADED = """
 class Headed:
-    append = True
+    append = typed = True
     needs_heights = True
 
     def __init__(self, out, spec):
@@ -98,12 +98,19 @@ def test_a_format_that_is_appended_to(chainq: Program) -> None:
     assert re.findall('"height":"(.+?)"', "".join(rows)) == ["5", "6", "7", "8"]
 
 
+def test_a_format_that_can_be_typed(chainq: Program) -> None:
+    """A plug-in that declares `typed` gets numbers with --typed."""
+    ran = chainq("blocks", "5:6", "--typed", "--format", "headed", url="demo:")
+    assert b'"height":5,' in ran.out
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
         ("blocks --checkpoint c -o rows --format bare", "bare cannot be used with --checkpoint or --follow, which"),
         ("blocks --follow --format bare", "bare needs a finished range and cannot be used with --follow"),
         ("ownership 5:7 --format headed", "headed needs several rows with heights, and ownership has none here"),
+        ("blocks 5:7 --flatten --format headed", "headed cannot be combined with --flatten, which needs jsonl or csv"),
         ("block 5 --format nope", "unknown format 'nope': expected one of table, jsonl, json, csv, .*psv"),
         ("block 5 --format needy", "cannot load the format 'needy' from chainq_needy:.*No module named 'no_such"),
         ("block 5 --format empty", "cannot load the format 'empty' from chainq_empty:.*has no attribute 'Empty'"),

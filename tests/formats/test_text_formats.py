@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import tomllib
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,7 +15,6 @@ from chainq.catalog.methods import METHODS, Column
 from chainq.errors import OutputError
 from chainq.formats import protocol
 from chainq.formats.protocol import OutputSpec
-from harness.running.program import ROOT
 
 SPEC = OutputSpec("records", (Column("a", "number"), Column("b.c", "string"), Column("d", "array")))
 
@@ -75,13 +73,6 @@ def test_every_format_takes_every_command(name: str, method: Any) -> None:
     full: dict[str, Any] = {column.path.partition(".")[0]: None for column in method.columns}
     for single in (False, True):
         assert written(name, [json.dumps(full), "{}"], OutputSpec(method.command, method.columns, single=single))
-
-
-def test_entry_points_are_the_built_in_formats_and_chart() -> None:
-    """pyproject.toml registers the built-in formats, at the same places, and chart, which is found as plug-ins are."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    chart = {"chart": "chainq.formats.chart:Chart"}
-    assert project["project"]["entry-points"][protocol.GROUP] == protocol.BUILT_IN | chart
 
 
 @pytest.mark.parametrize("name", ["jsonl", "json", "csv"])

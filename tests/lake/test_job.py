@@ -20,7 +20,9 @@ from harness.running.inside import LONGEST
 @pytest.mark.parametrize("workers", [1, 2, 3, 64])
 def test_workers_share_rate_requests_and_memory(workers: int) -> None:
     """All workers together are no faster, and take no more, than the options allow."""
-    options = ServiceOptions("demo:", None, "chain", 9.0, 3, 20.0, 8, 2**30, {"X-Key": "secret"})
+    options = ServiceOptions(
+        timeout=9.0, retries=3, rate=20.0, concurrency=8, max_memory=2**30, headers={"X-Key": "secret"}
+    )
     job = Job(options, Tip(5, "a", "b", None), "/data")
     share = job.shared(workers).service
     assert share.rate is not None

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec import Raw
 
 from chainq.formats.protocol import OutputSpec
 from chainq.heights.range import HeightRange
-from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts, encode
+from chainq.show.parts import AddressParts, BlockParts, FunctionParts, Parts, ProgramParts, TransactionParts
 from chainq.show.screens import draw
 from chainq.text.width import ENDLESS
 
@@ -59,7 +60,7 @@ def test_any_row_is_drawn_and_written(golden: Callable[[Path, str], None]) -> No
             screen = draw(parts, OutputSpec("show", (), width=80), 0).decode()
             assert screen.split()[0] == kind
             record += "".join(f"| {line}".rstrip() + "\n" for line in screen.splitlines())
-            written = encode(parts)
+            written = msgspec.json.encode(parts)
             assert bytes(raw(rows[-1])) in written
             assert json.loads(written)["kind"] == kind
     golden(Path(__file__).parent / "odd_rows.txt", record)

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from stat import S_ISDIR
 
 import pytest
 
@@ -31,3 +32,12 @@ def test_a_file_is_not_replaced_under_a_run_that_began_since(tmp_path: Path) -> 
             sink.finish()
         other.write(b"row\n")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out", b"row\nrow\n")]
+
+
+def test_a_finished_file_survives_a_power_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its bytes are on the disk before it has its name, and then the name is."""
+    file, synced = tmp_path / "out", list[tuple[bool, bool]]()
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append((S_ISDIR(os.fstat(number).st_mode), file.exists())))
+    with AtomicFileSink(file) as sink:
+        sink.write(b"row\n")
+    assert synced == [(False, False), (True, True)]

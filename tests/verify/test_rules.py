@@ -1,5 +1,6 @@
 """Rows against those that are due: whatever is done to them is named, and what is right is not."""
 
+import ast
 import json
 import random
 import re
@@ -24,7 +25,10 @@ from chainq.verify import rules  # noqa: E402
 from chainq.verify.check import Check  # noqa: E402
 from chainq.verify.explain import explain  # noqa: E402
 from chainq.verify.findings import Finding, Window  # noqa: E402
+from harness.running.program import ROOT  # noqa: E402
 
+NAMED = {"Finding": 2, "Wrong": 0, "_compare": 0}
+"""The place of a check's name among the arguments of what makes a finding."""
 CHAIN = Chain(tip=2500)
 RICH = [height for height in range(2500) if height != 777 and CHAIN.records.count(height) > 1]
 heights = st.sampled_from(RICH)
@@ -165,10 +169,10 @@ def test_blocks_of_any_shape_are_read(value: bytes | str) -> None:
 def test_a_chain_is_followed() -> None:
     """Links between neighbours, times and rounds that never go back; across a gap no link is due."""
     blocks = [CHAIN.block(height) for height in (0, 1, 2, 4)]
-    whole = table("blocks", blocks)
-    assert list(rules.links("blocks", None, whole)) == []
+    whole, last = table("blocks", blocks), dict[str, Any]()
+    assert list(rules.links("blocks", whole, last)) == []
     wrong = table("blocks", [{**CHAIN.block(5), "previous_hash": "ab1", "timestamp": "1", "round": "1"}])
-    assert [one.check for one in rules.links("blocks", whole.slice(3), wrong)] == ["link", "time", "round"]
+    assert [one.check for one in rules.links("blocks", wrong, last)] == ["link", "time", "round"]
     (gap,) = rules.absent("blocks", whole, HeightRange(0, 5))
     assert (gap.height, gap.expected) == (3, "block 3")
 
@@ -251,3 +255,28 @@ def test_values_that_mean_the_same_are_the_same(one: bytes, two: bytes, differs:
     here, there = (table("records", [side]) for side in (one, two))
     found = list(rules.compare("records", here, there, explained=False))
     assert bool(found) == differs
+
+
+def checks(tree: ast.AST) -> set[str]:
+    """The names of the checks that a module can report: all are literals where findings are made, or beside `for`."""
+    found = set[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.For(target=ast.Tuple(elts=[ast.Name("check"), _]), iter=ast.Tuple(elts=pairs)):
+                found.update(ast.literal_eval(pair)[0] for pair in pairs)
+            case ast.Call(func=ast.Name(name) | ast.Attribute(attr=name), args=args) if name in NAMED:
+                given = args[min(NAMED[name], len(args) - 1)]  # what is made of a `Wrong` is starred
+                if not isinstance(given, ast.Starred) and ast.unparse(given) != "check":
+                    found.add(ast.literal_eval(given))
+            case ast.keyword(arg="check", value=value):
+                found.add(ast.literal_eval(value))
+    return found
+
+
+def test_every_check_is_documented() -> None:
+    """The page that says what verify checks has the name of each check that a finding can have."""
+    files = [*ROOT.glob("chainq/verify/*.py"), ROOT / "chainq/hashes/check.py"]
+    reported = {name for path in files for name in checks(ast.parse(path.read_text()))}
+    page = (ROOT / "docs/completeness.md").read_text().split("## What `chainq verify` checks\n")[1].split("\n## ")[0]
+    assert reported >= {"missing", "time", "differs", "hash", "anchor", "foreign"}
+    assert reported <= set(re.findall(r"`(\w+)`", page))

@@ -6,11 +6,10 @@ import msgspec
 
 from chainq.catalog import identifiers
 from chainq.cli import connect
-from chainq.cli.output import on_terminal, use_color
+from chainq.cli.output import write_json
 from chainq.cli.report import Reporter
 from chainq.cli.stdin import everything
 from chainq.errors import UsageError
-from chainq.process.signals import signals_deferred
 from chainq.rows import raw_json
 from chainq.sinks.open import open_sink
 from chainq.text.sanitize import quoted
@@ -33,16 +32,8 @@ def run(given: "RpcOptions") -> None:
         except (ValueError, RecursionError) as error:
             expected = """expected a JSON object or array such as '{"start": 0, "end": 5}'"""
             raise UsageError(f"invalid parameters {quoted(text)}: {expected}") from error
-    options, terminal = connect.service_options(given), on_terminal(None)
-    color = use_color(terminal=terminal)
-    with connect.open_service(options, Reporter(given)) as service, open_sink(None) as sink:
+    with connect.open_service(connect.service_options(given), Reporter(given)) as service, open_sink(None) as sink:
         if given.dry_run:
             sink.write(encode(name, sent, 1) + b"\n")
-            return
-        shown = bytes(service.call(name, sent))
-        if terminal:
-            from chainq.formats.json import indented
-
-            shown = indented(shown, color)
-        with signals_deferred():
-            sink.write(shown + b"\n")
+        else:
+            write_json(sink, bytes(service.call(name, sent)))

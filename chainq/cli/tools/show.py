@@ -2,15 +2,16 @@
 
 from functools import partial
 
+import msgspec
+
 from chainq.cli import connect
-from chainq.cli.output import as_json, on_terminal, use_color
+from chainq.cli.output import as_json, on_terminal, use_color, write_json
 from chainq.cli.query import value_in
 from chainq.cli.report import Reporter
 from chainq.cli.stdin import expanded
 from chainq.cli.tool_options import ShowCommand
 from chainq.errors import NotFoundError
 from chainq.fetching.service import Service
-from chainq.formats.json import indented
 from chainq.formats.protocol import OutputSpec
 from chainq.process.signals import signals_deferred
 from chainq.query import STDIN
@@ -38,9 +39,12 @@ def run(given: ShowCommand) -> None:
             except NotFoundError as error:
                 missing.append(error)
                 continue
-            drawn = _drawn(given, form, gathered, service)
+            if form:
+                write_json(sink, msgspec.json.encode(gathered))
+                continue
+            screen = _screen(given, gathered, service)
             with signals_deferred():
-                sink.write(drawn if form or number == len(missing) else b"\n" + drawn)
+                sink.write(screen if number == len(missing) else b"\n" + screen)
         if missing:
             names = [name for error in missing for name in error.missing or ("",)]
             failure = NotFoundError("; ".join(map(str, missing)), missing=names)
@@ -48,16 +52,13 @@ def run(given: ShowCommand) -> None:
             raise failure
 
 
-def _drawn(given: ShowCommand, form: bool, gathered: parts.Parts, service: Service) -> bytes:
-    """Return the screen of an object, or its JSON in the form `json`: on one line, but on a terminal.
+def _screen(given: ShowCommand, gathered: parts.Parts, service: Service) -> bytes:
+    """Return the screen of an object.
 
     In a pipe nobody can widen the terminal: a screen has whole values there, unless COLUMNS states a width.
     """
     terminal = on_terminal(None)
     color = use_color(terminal=terminal)
-    if form:
-        encoded = parts.encode(gathered)
-        return indented(encoded.rstrip(b"\n"), color) + b"\n" if terminal else encoded
     abbreviate = not given.no_trunc and (terminal or bool(stated_width()))
     spec = OutputSpec("show", (), terminal=terminal, width=terminal_width(), color=color, abbreviate=abbreviate)
     return draw(gathered, spec, service.blocks.first)

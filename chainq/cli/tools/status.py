@@ -11,7 +11,7 @@ from chainq import tuning
 from chainq.cli.output import as_json, write
 from chainq.errors import IncompleteError, StaleError, UsageError
 from chainq.heights.block_time import format_age
-from chainq.heights.range import HeightRange
+from chainq.heights.range import HeightRange, in_words
 from chainq.resume.checkpoint import in_use, is_checkpoint, recorded
 from chainq.text.humanize import counted, duration, utc
 from chainq.text.sanitize import printable
@@ -19,8 +19,6 @@ from chainq.text.sanitize import printable
 if TYPE_CHECKING:
     from chainq.cli.tool_options import StatusCommand
     from chainq.lake.store import Store
-
-NAMED = 10  # gaps that a line names
 
 
 class Status(NamedTuple):
@@ -52,8 +50,7 @@ class Status(NamedTuple):
     @property
     def gaps(self) -> str:
         """Return the heights that are missing, in words."""
-        named = ", ".join(str(HeightRange(*gap)) for gap in self.missing[:NAMED])
-        return f"missing {named}{' and more' * (len(self.missing) > NAMED)}"
+        return f"missing {in_words([HeightRange(*gap) for gap in self.missing])}"
 
     @property
     def no_success(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from chainq.catalog import identifiers
 from chainq.cli import connect, output
-from chainq.cli.query import is_range, read_bounds
+from chainq.cli.query import hash_workers, is_range, read_bounds
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import VerifyCommand
 from chainq.config.server import completed, is_profile
@@ -21,7 +21,6 @@ from chainq.fetching.service import Service
 from chainq.heights.bounds import Bounds
 from chainq.heights.range import HeightRange
 from chainq.lake.store import is_same_service
-from chainq.process.pool import cores
 from chainq.sinks.open import open_sink
 from chainq.text.humanize import counted
 from chainq.text.sanitize import mask_url, quoted
@@ -101,13 +100,12 @@ def _total(checks: Counter[str]) -> str:
 def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":
     """Return what `--hashes` and `--anchor` need, None without them. Raises UsageError, also without aleo-sdk."""
     given.require("anchor", "hashes")
-    given.require("workers", "hashes")
-    if not given.hashes:
+    if not (workers := hash_workers(given)):
         return None
     from chainq.verify.hashed import Hashes, parse_anchor
 
     anchor = None if given.anchor is None else parse_anchor(given.anchor)
-    return opened.enter_context(Hashes(anchor, given.workers or cores()))
+    return opened.enter_context(Hashes(anchor, workers))
 
 
 def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:

@@ -4,13 +4,13 @@ import hashlib
 import os
 import resource
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-import msgspec
-
 from chainq.catalog.methods import BY_COMMAND
 from chainq.cli.tool_options import KeyOptions
+from chainq.errors import UsageError
 from chainq.fetching.service import Service
 from chainq.hashes import sdk
 from chainq.heights.range import HeightRange
@@ -54,13 +54,11 @@ def recorded_owner(addresses: Sequence[str], checkpoint: Path | None) -> str:
     """
     if checkpoint is None:
         return ""
-    from chainq.resume.checkpoint import Recorded
+    from chainq.resume.checkpoint import recorded
 
-    try:
-        recorded = str(msgspec.json.decode(checkpoint.read_bytes(), type=Recorded).query.get("owner"))
-        salt = bytes.fromhex(recorded.partition(":")[0])
-    except (OSError, ValueError, RecursionError):  # what is wrong with the file shows later
-        salt = b""
+    salt = b""
+    with suppress(UsageError, ValueError):  # what is wrong with the file shows later
+        salt = bytes.fromhex(str(recorded(checkpoint).query.get("owner")).partition(":")[0])
     salt = salt or os.urandom(SALT_BYTES)
     digest = hashlib.scrypt("\n".join(sorted(addresses)).encode(), salt=salt, n=1 << 14, r=8, p=1, dklen=32)
     return f"{salt.hex()}:{digest.hex()}"
