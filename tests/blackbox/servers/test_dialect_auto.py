@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from test_commands import Case, each_command
 
 from chainq.catalog.dialects import is_shared
 from chainq.catalog.methods import METHODS
 from harness.models.belief import besides_belief
+from harness.models.commands import Case, each_command
 from harness.running.program import Program
 from harness.running.truth import Truth, difference
 from harness.servers.services import FULL_BLOCKS, Moving, serving
