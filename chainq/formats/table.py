@@ -101,7 +101,7 @@ class Table:
             return
         notes = [counted(self._rows, "row") if self._rows else "no rows"] if spec.counted else []
         hidden = [lane.header for lane in self._lanes[len(self._shown) :] if self._shown]
-        more = len(spec.columns) - len(self._lanes) if self._rows and (hidden or spec.terminal) else 0
+        more = len(spec.columns) - len(self._lanes) if self._rows and spec.terminal else 0
         if hidden or more:
             words = ", ".join(hidden) + (f"{' and ' if hidden else ''}{counted(more, 'more column')}" if more else "")
             notes.append(f"not shown: {words}; --columns selects columns, --columns help lists them")
