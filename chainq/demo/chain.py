@@ -5,7 +5,6 @@ of each height; `bodies.py` makes full transactions and full blocks; `results.py
 """
 
 from collections.abc import Iterable
-from copy import copy
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
@@ -62,27 +61,24 @@ class Chain:
     shapes.
 
     Rows exist for any height of 0 or more, even above `tip`: the caller decides what is beyond the tip. `tip` -1 is an
-    empty database. A Chain is immutable, so threads may share it.
+    empty database. Threads may share it. `again`: the height of a block that was stored again: it has another row id,
+    in all its rows, one above those of all other blocks.
     """
 
     bare_era, object_era, outlier, dynamic_from = BARE_ERA, OBJECT_ERA, WEIGHT_OUTLIER, DYNAMIC_FROM
 
-    def __init__(
-        self,
-        seed: int = 0,
-        tip: int = DEFAULT_TIP,
-        genesis: int = GENESIS_TIME,
-        layout: Layout | None = None,
-    ) -> None:
-        """Takes a seed (any integer), the tip height (-1 or more), the time of block 0 in seconds since 1970, and the
-        layout, by default that of the sample chain."""
+    def __init__(self, seed: int = 0, tip: int = DEFAULT_TIP, genesis: int = GENESIS_TIME) -> None:
+        """Takes a seed (any integer), the tip height (-1 or more), and the time of block 0 in seconds since 1970."""
         self.seed, self.tip, self.genesis = seed, tip, genesis
         self.planted, self.tags = planted.PLANTED, planted.TAGS
-        self._again: int | None = None
-        self.layout = layout or sample_layout()
+        self.again: int | None = None
         self.records = self.layout.records
         self.transactions = self.layout.transactions
-        self.open_calls = self.layout.open_calls
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The transactions of each block."""
+        return sample_layout()
 
     def _key(self, height: int, purpose: int) -> int:  # noqa: ARG002  # for those that have others from a height on
         """Return what makes the values of a kind of a block."""
@@ -107,13 +103,7 @@ class Chain:
 
     def block_row(self, height: int) -> int:
         """Return the row id of a block: greater with every height, and never the height itself."""
-        return FIRST_ROW + height + height // 40 + (_AGAIN if height == self._again else 0)
-
-    def stored_again(self, height: int) -> "Chain":
-        """Return the chain with another row id of a block, in all its rows: one above those of all other blocks."""
-        other = copy(self)
-        other._again = height
-        return other
+        return FIRST_ROW + height + height // 40 + (_AGAIN if height == self.again else 0)
 
     def height_of_row(self, row: int) -> int | None:
         """Return the height of the block with that row id; None if there is none."""

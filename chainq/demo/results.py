@@ -150,7 +150,7 @@ class Results(Book):
         return {
             "records": (chain.records, chain.record_rows),
             "ownership": (chain.records, chain.ownership_rows),
-            "transitions": (chain.open_calls, chain.open_rows),
+            "transitions": (chain.layout.open_calls, chain.open_rows),
             "transactions": (chain.transactions, chain.transaction_rows),
         }[ask.handler]
 

@@ -6,6 +6,7 @@ It uses neither sockets nor httpx: `DemoTransport` and `process.serving` move th
 
 import time
 from collections.abc import Callable, Mapping
+from copy import copy
 from itertools import count
 from typing import Any
 
@@ -41,8 +42,8 @@ class Service:
 
     def change(self, chain: Chain, faults: Faults = NO_FAULTS) -> None:
         """Answer for this chain with these faults from now on."""
-        again = faults.get("stored-again", None)
-        self.chain = chain if again is None else chain.stored_again(again)
+        self.chain = copy(chain)
+        self.chain.again = faults.get("stored-again", None)
         self.faults, self._memory = faults, Memory()
         self._book = Results(self.chain, self._shuffle)
 

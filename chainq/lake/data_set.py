@@ -36,7 +36,7 @@ from chainq.heights.range import HeightRange
 from chainq.text.sanitize import excerpt
 
 if TYPE_CHECKING:
-    from chainq.lake.store import Listed, Store
+    from chainq.lake.store import Store
 
     Table = str
     Dialect = str
@@ -221,14 +221,11 @@ def look(store: "Store") -> Contents:
 def find(store: "Store") -> Contents | None:
     """Return what a data set has, None if there is none. Raises as `look` does."""
     described = read(store)
-    return None if described is None else take(described, store.listing())
-
-
-def take(described: DataSet, listing: "Iterable[Listed]") -> Contents:
-    """Return what a listing has."""
+    if described is None:
+        return None
     best: dict[tuple[str, int], Entry] = {}
     found = Contents(described, {}, [], [])
-    for one in listing:
+    for one in store.listing():
         entry = parse_entry(*one)
         if entry is None or not on_grid(entry.spec, described.partition):
             found.others.append(one[0])

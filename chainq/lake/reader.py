@@ -57,10 +57,9 @@ class Reader:
         contents = look(self._store)
         self.origin, self.partition = contents.data_set.chain, contents.data_set.partition
         self._entries, self._heights = contents.tables, contents.heights
-        known = contents.tables
-        some = [table for table in BLOCKS if table in known] or list(known)
-        self.first = min((known[table][0].spec.start for table in some), default=0)
-        self.tip = max((known[table][-1].spec.end for table in some), default=0) - 1
+        some = [table for table in BLOCKS if table in self._entries] or list(self._entries)
+        self.first = min((self._entries[table][0].spec.start for table in some), default=0)
+        self.tip = max((self._entries[table][-1].spec.end for table in some), default=0) - 1
 
     def check_store(self) -> None:
         """Raise ChainqError if the data set cannot be read any more."""

@@ -38,9 +38,8 @@ class Connection(Closing):
         transport: Transport | None = None,
         observe: Callable[[Response], None] = lambda _: None,
     ) -> None:
-        local = transport is not None and "://" not in options.url  # a folder, whose name no message may lose
-        keep_secret("" if local else options.url, options.headers)
         self._url = mask_url(options.url) if "://" in options.url else ""  # for messages; empty for a folder or demo:
+        keep_secret(options.url if self._url else "", options.headers)
         self._options, self._report, self._transport, self._observe = options, report, transport, observe
         self._lock, self._ids = threading.Lock(), itertools.count(1)
         self.limiter = RateLimiter(options.rate)

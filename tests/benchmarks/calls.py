@@ -19,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from measure import CHAINQ, environment, say
 
 from chainq.catalog.methods import BY_COMMAND
-from chainq.demo import chain as sample
 from chainq.demo.chain import DEFAULT_TIP
 from chainq.heights.range import HeightRange
 from chainq.tuning import WIDEST_BLOCKS
@@ -127,7 +126,7 @@ def commands(folder: Path) -> None:
         rows = printed(service, line, folder)
         say(f"| `{line.replace(TRANSACTION, 'at1…')}` | {rows} | {len(service.calls)} | {least or ''} |")
     for line, dense in RANGES:
-        service = Moving(DEFAULT_TIP, sample.Chain(layout=with_dense(*DENSE)) if dense else None)
+        service = Moving(DEFAULT_TIP, with_dense(*DENSE) if dense else None)
         rows = printed(service, line, folder)
         note = f", with {DENSE[1]} records at height {DENSE[0]}" if dense else ""
         say(f"| `{line}`{note} | {rows:,} | {len(service.calls)} | {fewest(line, rows)} |")

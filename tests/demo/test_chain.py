@@ -8,7 +8,7 @@ import pytest
 from chainq.demo import bodies, ids, pattern
 from chainq.demo.chain import DYNAMIC_FROM, Chain
 from chainq.demo.layout import occurrences
-from chainq.demo.pattern import PROGRAMS, sample_layout
+from chainq.demo.pattern import PROGRAMS
 from chainq.demo.service import Service
 from chainq.rows.block import RECORDS
 from harness.running.sample import (
@@ -140,7 +140,7 @@ def test_a_transaction_id_leads_to_its_place_and_others_lead_nowhere() -> None:
 
 @pytest.mark.parametrize("dense", [None, (0, 7), (300, 301), (776, 60), (777, 3), (2_999, 25)])
 def test_counting_agrees_with_walking_on_both_sides_of_every_stretch(dense: tuple[int, int] | None) -> None:
-    layout = with_dense(*dense) if dense else sample_layout()
+    layout = (with_dense(*dense) if dense else CHAIN).layout
     for tally in (layout.records, layout.open_calls, layout.calls("credits.aleo/split")):
         for stretch in layout.stretches:
             for height in range(max(0, stretch.start - 2), stretch.start + 3):

@@ -1,13 +1,16 @@
 """What an export decides from one listing: names that say all, and partitions that are kept or written again."""
 
 import random
+from types import SimpleNamespace
+from typing import Any, cast
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chainq.catalog.tables import COMMANDS
 from chainq.heights.range import HeightRange
-from chainq.lake.data_set import DataSet, Entry, Origin, PartitionSpec, digest, parse_entry, partitions, take
+from chainq.lake.data_set import DataSet, Entry, Origin, PartitionSpec, digest, find, parse_entry, partitions
 from chainq.lake.plan import broken, make_plan
 
 GRID = 10
@@ -51,7 +54,9 @@ def test_the_file_that_counts(files: list[tuple[int, int, int]], dice: random.Ra
     foreign = [(entry(5, 9).name, 1, 0.0), (entry(0, GRID + 1).name, 1, 0.0), ("records/notes.txt", 1, 0.0)]
     mixed = [*names, *foreign]
     dice.shuffle(mixed)
-    found = take(DataSet(2, Origin(0, "x"), GRID, 0, []), mixed)
+    described = msgspec.json.encode(DataSet(2, Origin(0, "x"), GRID, 0, []))
+    found = find(cast("Any", SimpleNamespace(read=lambda _: described, listing=lambda: mixed)))
+    assert found is not None
     best: dict[int, Entry] = {}
     for one in entries:
         best[one.spec.start] = max(one, best.get(one.spec.start, one))

@@ -219,7 +219,7 @@ STORED_AGAIN = 147
 def uneven() -> Truth:
     """A chain with a height of many rows."""
     truth = Truth(TIP)
-    truth.chain = Chain(tip=TIP, layout=with_dense(HEAVY, 900))
+    truth.chain = with_dense(HEAVY, 900, TIP)
     truth._results = Results(truth.chain, shuffle=False)
     return truth
 

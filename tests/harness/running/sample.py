@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from chainq.demo.chain import Chain
+from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.layout import Layout, Stretch
 from chainq.demo.pattern import dense, sample_layout
 from chainq.demo.service import Service
@@ -66,13 +66,17 @@ def result_of(service: Service, method: str, params: Any) -> Any:
     return answer["result"]
 
 
-def with_dense(height: int, records: int) -> Layout:
-    """The layout of the sample chain with that number of records at a height; other heights keep their transactions."""
-    layout = sample_layout()
-    stretch, offset = layout.locate(height)
+def with_dense(height: int, records: int, tip: int = DEFAULT_TIP) -> Chain:
+    """The sample chain with that number of records at a height; other heights keep their transactions."""
+    sample = sample_layout()
+    stretch, offset = sample.locate(height)
     turn = (offset + 1) % len(stretch.pattern)
     after = Stretch(height + 1, stretch.pattern[turn:] + stretch.pattern[:turn])
-    others = [other for other in layout.stretches if other is not stretch]
+    others = [other for other in sample.stretches if other is not stretch]
     parts = (stretch, after, *others, Stretch(height, (dense(records),)))  # the later of two with one start counts
     starts = {part.start: part for part in parts}
-    return Layout([starts[start] for start in sorted(starts)])
+
+    class Dense(Chain):
+        layout = Layout([starts[start] for start in sorted(starts)])
+
+    return Dense(tip=tip)

@@ -99,7 +99,7 @@ class Truth:
             places = Counter(height for height, _ in occurrences(self.chain.layout, number, start, end))
             counts = [places[height] for height in range(start, end)]
         elif command in ("records", "ownership", "transitions"):
-            tally = self.chain.open_calls if command == "transitions" else self.chain.records
+            tally = self.chain.layout.open_calls if command == "transitions" else self.chain.records
             counts = [tally.count(height) for height in range(start, end)]
         else:
             counts = [1] * (end - start)
