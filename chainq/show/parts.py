@@ -207,7 +207,7 @@ def _transition(service: Service, transition_id: str, last: int) -> TransitionPa
     records = _newest(service, "records", condition, heights)
     transitions = [] if records else _newest(service, "transitions", condition, heights)
     if not records and not transitions:
-        where = "no records of it, and no transitions without record inputs have its ID"
+        where = "no record and no listed transition has its ID"
         raise _unseen(service, what, heights, where)
     return TransitionParts(transition_id, records, transitions)
 

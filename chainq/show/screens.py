@@ -93,8 +93,8 @@ class Screen:
         yield from aligned([("function", "calls", "height", "transaction"), *lines], self.room)
         more = " --last N looks at more blocks." if parts.heights.start > self.first else ""
         note = (
-            "These calls made a record or had none as input, as far as the service lists them: some list neither fees"
-            f" nor calls such as transfer_public. chainq program-transactions lists all calls of one function.{more}"
+            "Services list calls that make a record or have none as input; some leave out fees and calls such as"
+            f" transfer_public. chainq program-transactions lists all calls of one function.{more}"
         )
         yield from (paint(line, DIM, self.spec.color) for line in wrap(note, self.room))
 
