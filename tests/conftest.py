@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 # processes load it, too, and need no pytest.
 pytest.register_assert_rewrite("harness")
 
-from chainq.demo.service import Service  # noqa: E402
+from chainq.demo.service import SampleService  # noqa: E402
 from harness.lake.exports import Exports, shared_folder  # noqa: E402
 from harness.running import kept  # noqa: E402
 from harness.running.program import Program, Servers, serving  # noqa: E402
@@ -118,10 +118,10 @@ def chainq(tmp_path: Path) -> Program:
 @pytest.fixture
 def serve() -> "Iterator[Serve]":
     """The URL of a service, which answers until the end of the test: `serve(Moving(5))`."""
-    urls: dict[Service, str] = {}
+    urls: dict[SampleService, str] = {}
     with ExitStack() as stack:
 
-        def url(service: Service, *released: threading.Event) -> str:
+        def url(service: SampleService, *released: threading.Event) -> str:
             if service not in urls:
                 urls[service] = stack.enter_context(serving(service, *released))
             return urls[service]

@@ -46,7 +46,7 @@ class Item(NamedTuple):
 Items = list[Item]
 
 
-class Book(Protocol):
+class RowSource(Protocol):
     """A chain whose rows can be read."""
 
     def rows(self, ask: "Ask") -> Items:
@@ -67,7 +67,7 @@ class Ask(NamedTuple):
     end: int
     tip: int
     number: int
-    book: Book
+    book: RowSource
     faults: "Faults"
     memory: "Memory"
     args: Mapping[str, Any] = MappingProxyType({})

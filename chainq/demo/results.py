@@ -21,13 +21,13 @@ from chainq.demo import bodies
 from chainq.demo.chain import Chain, Row
 from chainq.demo.ids import mix, scattered
 from chainq.demo.layout import Tally, calls_of, occurrences
-from chainq.demo.registry import NO_END, Ask, Book, Item
+from chainq.demo.registry import NO_END, Ask, Item, RowSource
 
 _T = TypeVar("_T")
 _Rows = Callable[[int, Sequence[int]], list[Row]]
 
 
-class Method(NamedTuple):
+class SampleMethod(NamedTuple):
     """One method: its handler in `Results`, and its parameters: the name of each there, and the names under which a
     caller may send it, with `|` between them.
 
@@ -49,51 +49,51 @@ _RANGE = {"start": "start", "end": "end"}
 
 # If the published interface states no default, the default of records/all applies. It states no limit for
 # getChainBlocks either, so the limit of deployed servers applies: 1,000 blocks.
-def _listed(handler: str, sent: str, size: int = 10_000) -> Method:
+def _listed(handler: str, sent: str, size: int = 10_000) -> SampleMethod:
     """Return a method of rows of a range in pages, given the name of the page size."""
-    return Method(handler, {**_RANGE, "page": "page", "size": sent}, size=size)
+    return SampleMethod(handler, {**_RANGE, "page": "page", "size": sent}, size=size)
 
 
-def _of_address(sent: str, size: int = 10_000) -> Method:
+def _of_address(sent: str, size: int = 10_000) -> SampleMethod:
     paged = _listed("address_transactions", sent, size)
     return paged._replace(params={"address": "address", **paged.params}, span=50_000)
 
 
 _CALLED = {"program": "programId", "function": "functionName", "page": "page", "size": "maxTransactions"}
 _BOTH = {
-    "block": Method("block", {"block": "block"}),
-    "latest/block": Method("latest"),
+    "block": SampleMethod("block", {"block": "block"}),
+    "latest/block": SampleMethod("latest"),
     "records/all": _listed("records", "recordsPerRequest"),
     "transitionsWithoutRecordInputs": _listed("transitions", "transitionsPerRequest"),
 }
 
-DIALECTS: dict[str, dict[str, Method]] = {
+DIALECTS: dict[str, dict[str, SampleMethod]] = {
     "chain": {
         **_BOTH,
-        "getBlocks": Method("blocks", {"start": "start|startHeight", "end": "end|endHeight"}, span=1_000),
-        "getChainBlocks": Method("full_blocks", _RANGE, span=1_000),
-        "transactions": Method("transactions", {"block": "blockId"}),
-        "chainTransaction": Method("transaction", {"id": "id"}),
-        "chainTransactionsForProgram": Method("program_transactions", _CALLED, most=999),
+        "getBlocks": SampleMethod("blocks", {"start": "start|startHeight", "end": "end|endHeight"}, span=1_000),
+        "getChainBlocks": SampleMethod("full_blocks", _RANGE, span=1_000),
+        "transactions": SampleMethod("transactions", {"block": "blockId"}),
+        "chainTransaction": SampleMethod("transaction", {"id": "id"}),
+        "chainTransactionsForProgram": SampleMethod("program_transactions", _CALLED, most=999),
         "records/isOwner": _listed("ownership", "recordsPerRequest"),
         "getPublicTransactionsForAddress": _of_address("transitionsPerRequest"),
     },
     "aleo": {
         **_BOTH,
-        "blocks": Method("blocks", {"start": "startHeight", "end": "endHeight"}, span=1_000),
-        "getBlocks": Method("blocks", _RANGE, span=1_000, positional=True),
-        "getAleoBlocks": Method("full_blocks", _RANGE, span=1_000),
-        "transactions": Method("transactions_of_row", {"block": "blockId"}),
-        "aleoTransaction": Method("transaction", {"id": "id"}),
-        "aleoTransactionsForProgram": Method("program_transactions", _CALLED, most=1_000),
+        "blocks": SampleMethod("blocks", {"start": "startHeight", "end": "endHeight"}, span=1_000),
+        "getBlocks": SampleMethod("blocks", _RANGE, span=1_000, positional=True),
+        "getAleoBlocks": SampleMethod("full_blocks", _RANGE, span=1_000),
+        "transactions": SampleMethod("transactions_of_row", {"block": "blockId"}),
+        "aleoTransaction": SampleMethod("transaction", {"id": "id"}),
+        "aleoTransactionsForProgram": SampleMethod("program_transactions", _CALLED, most=1_000),
         "records/isOwner": _listed("ownership", "recordsPerRequest", 100_000),
         "getPublicTransactionsForAddress": _of_address("transactionsPerRequest", 100_000),
     },
 }
-"""Dialect -> method name on the wire -> Method."""
+"""Dialect -> method name on the wire -> SampleMethod."""
 
 
-class Results(Book):
+class Results(RowSource):
     """The rows of one chain. Immutable, so threads may share it."""
 
     def __init__(self, chain: Chain, shuffle: bool = True) -> None:

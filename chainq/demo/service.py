@@ -1,4 +1,4 @@
-"""Service: one JSON-RPC body in, one Reply out. Methods, envelope, argument checks, errors.
+"""SampleService: one JSON-RPC body in, one Reply out. Methods, envelope, argument checks, errors.
 
 It uses neither sockets nor httpx: `DemoTransport` and `process.serving` move the bytes. Methods and their rows are in
 `results.py`, faults in `faults.py`. Codes and bodies follow docs/protocol.md, "Envelope and errors".
@@ -14,13 +14,13 @@ import orjson
 
 from chainq.demo.chain import Chain
 from chainq.demo.registry import JSON, NO_END, NO_FAULTS, Answer, Ask, Faults, Memory, Reply, RpcError, page
-from chainq.demo.results import DIALECTS, Method, Results
+from chainq.demo.results import DIALECTS, Results, SampleMethod
 from chainq.transport.base import ExchangeError, Request, Response, check_size
 
 _TEXTS = ("address", "function", "id", "program")  # all other parameters are whole numbers from 0 on
 
 
-class Service:
+class SampleService:
     """A chain data service without a socket. Threads may share it."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Service:
             return rows[0] if rows else b"null"
         return b"[" + b",".join(rows) + b"]"
 
-    def _heard(self, method: Method, args: dict[str, Any], number: int) -> Ask:
+    def _heard(self, method: SampleMethod, args: dict[str, Any], number: int) -> Ask:
         """Return a call with its range: that of a block and its transactions is one height."""
         handler, start, end, limit = method.handler, args.get("start", 0), args.get("end", NO_END), NO_END
         if handler == "transactions_of_row":
@@ -96,7 +96,7 @@ class Service:
         return ask
 
 
-def _arguments(method: Method, params: Any) -> dict[str, Any]:
+def _arguments(method: SampleMethod, params: Any) -> dict[str, Any]:
     """Return the arguments of a call by the names of its parameters. Raises RpcError."""
     if not method.params:
         return {}
@@ -118,11 +118,11 @@ def _arguments(method: Method, params: Any) -> dict[str, Any]:
     return args
 
 
-def answer(service: Service, _: str, headers: Mapping[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
+def answer(sample: SampleService, _: str, headers: Mapping[str, str], body: bytes) -> tuple[int, dict[str, str], bytes]:
     """Return the response to an HTTP request, as `process.serving.Server` asks for it."""
     import gzip
 
-    reply = service.respond(body)
+    reply = sample.respond(body)
     time.sleep(reply.latency)
     sent, told = reply.body, {"Content-Type": reply.content_type, **reply.headers}
     if reply.gzip and "gzip" in headers.get("accept-encoding", "").lower():
@@ -134,9 +134,9 @@ def answer(service: Service, _: str, headers: Mapping[str, str], body: bytes) ->
 
 
 class DemoTransport:
-    """Passes requests to a Service, as `transport.base.Transport` does to a server. Threads share it."""
+    """Passes requests to a SampleService, as `transport.base.Transport` does to a server. Threads share it."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: SampleService) -> None:
         """Takes the service that responds."""
         self._service = service
 

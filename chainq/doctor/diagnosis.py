@@ -1,7 +1,7 @@
 """Diagnosis: what server this is, and what that means for the user, in a list of checks.
 
 The checks cover the known differences between servers (docs/protocol.md). Those of rows use the same few heights near
-the tip (`Window`).
+the tip (`NewestRecords`).
 """
 
 import re
@@ -64,7 +64,7 @@ class Check(NamedTuple):
     fault: ChainqError | None = None
 
 
-class Window(NamedTuple):
+class NewestRecords(NamedTuple):
     """Heights near the tip, `end` excluded, and all their records. `busiest`: the height with the most records, or the
     highest one if there are none."""
 
@@ -192,7 +192,7 @@ class Examination:
         self.outcomes[command], self.checks[command] = best, _check(method, wire.name, best, made_up=made_up)
         return best
 
-    def find_window(self, tip: int) -> Window:
+    def find_window(self, tip: int) -> NewestRecords:
         """Return a window with records in it, or without if there are none. `tip`: the highest height."""
         for heights in WINDOWS:
             start = max(0, tip - heights + 1)
@@ -203,7 +203,7 @@ class Examination:
         pick = Picker(["height"])
         counts = Counter(height for row in outcome.rows if (height := integer_of(pick(row)[0])) is not None)
         busiest = max(counts, key=lambda height: counts[height], default=tip)
-        return Window(start, tip + 1, outcome.rows, busiest)
+        return NewestRecords(start, tip + 1, outcome.rows, busiest)
 
     def _method_checks(self, tip: int) -> Iterator[Check]:
         """Yield a check of every method of the catalog, then the checks of ranges and lists."""
@@ -218,7 +218,7 @@ class Examination:
         yield self._range_end(below, tip)
         yield by
 
-    def _arguments(self, method: Method, window: Window, below: int) -> dict[Role, Value]:
+    def _arguments(self, method: Method, window: NewestRecords, below: int) -> dict[Role, Value]:
         """Return arguments for any method of the catalog by their roles."""
         known = {role: next(iter(window.busiest_values(path)), "") for role, path in _SHOWN.items()}
         if method.param(Role.ADDRESS):
@@ -253,7 +253,7 @@ class Examination:
             return Check(name, "included", "ranges would return rows twice; chainq refuses them", fault)
         return Check(name, UNKNOWN, "there is no second block, or getBlocks returned none")
 
-    def _transactions_by(self, window: Window) -> Check:
+    def _transactions_by(self, window: NewestRecords) -> Check:
         """Return whether `transactions` takes a height or a row id: which of the two returns the transactions of the
         full block of the busiest height."""
         name, height = "transactions by", window.busiest

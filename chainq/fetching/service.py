@@ -35,7 +35,7 @@ def _sample() -> Transport:
     from chainq.demo import service
     from chainq.demo.chain import Chain
 
-    return service.DemoTransport(service.Service(Chain()))
+    return service.DemoTransport(service.SampleService(Chain()))
 
 
 IN_PROCESS: dict[str, Callable[[], Transport]] = {"demo:": _sample}

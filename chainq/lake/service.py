@@ -46,7 +46,7 @@ _TEXTS = (Role.ID, Role.PROGRAM, Role.FUNCTION, Role.ADDRESS)
 _SUMMARY = ("transaction_id", "type", "index", "status")  # of a transaction, as lists have it
 
 
-class RpcError(Exception):
+class RequestError(Exception):
     """An error for a request, which becomes an error object with its arguments: code and message."""
 
 
@@ -116,24 +116,24 @@ class StoredService:
         Raises ChainqErrors of reading."""
         try:
             return self._valid_answer(request, room)
-        except RpcError as refused:
+        except RequestError as refused:
             return error(_id(request), *refused.args)
 
     def _valid_answer(self, request: Any, room: Room) -> bytes | None:
-        """Return the same; raise RpcError instead of an error response."""
+        """Return the same; raise RequestError instead of an error response."""
         fields = request if isinstance(request, dict) else {}
         name: Any = fields.get("method")
         params: Any = fields.get("params")
         valid = fields.get("jsonrpc") == "2.0" and not isinstance(fields.get("id"), dict | list | bool)
         if not valid or not isinstance(name, str):
-            raise RpcError(ENVELOPE, "Invalid Request")
+            raise RequestError(ENVELOPE, "Invalid Request")
         if "id" not in fields:
             return None
         method = BY_NAME.get(name)
         if method is None:
-            raise RpcError(UNKNOWN, "Method not found")
+            raise RequestError(UNKNOWN, "Method not found")
         if method.params and not isinstance(params, dict):
-            raise RpcError(PARAMETERS, "Invalid params")
+            raise RequestError(PARAMETERS, "Invalid params")
         given = {param.role: _argument(param, params) for param in method.params}
         try:
             result = self._result(method, given, room)
@@ -149,7 +149,7 @@ class StoredService:
             room.left -= len(rows[-1]) + 1
             if room.left <= 0:
                 limit = f"the response would exceed {MOST_BYTES // 2**20} MiB"
-                raise RpcError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
+                raise RequestError(TOO_LARGE, f"{limit}: request fewer rows, or fewer requests at once")
         return b"[" + b",".join(rows) + b"]" if isinstance(found, Iterator) else rows[0]
 
     def _range(self, method: Method, given: dict[Role, int]) -> Iterator[Raw]:
@@ -188,10 +188,10 @@ def _rows(batches: Iterator[Batch]) -> Iterator[Raw]:
 
 
 def _heights(given: dict[Role, Any], most: int | None) -> HeightRange:
-    """Return the range of a request. Raises RpcError for one of more heights than a request may have."""
+    """Return the range of a request. Raises RequestError for one of more heights than a request may have."""
     start, end = given[Role.START], given[Role.END]
     if end < start or (most is not None and end - start > most):
-        raise RpcError(PARAMETERS, "Invalid params")
+        raise RequestError(PARAMETERS, "Invalid params")
     return HeightRange(start, end)
 
 
@@ -221,7 +221,7 @@ def _argument(param: Param, params: dict[str, Any]) -> int | str:
     if value is None and param.role in (Role.PAGE, Role.SIZE):
         value = 0 if param.role is Role.PAGE else PAGE
     if type(value) is not int or not 0 <= value <= _MOST_NUMBER:
-        raise RpcError(PARAMETERS, "Invalid params")
+        raise RequestError(PARAMETERS, "Invalid params")
     return value
 
 

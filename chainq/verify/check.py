@@ -23,7 +23,7 @@ from chainq.verify.findings import Finding, Window, by_height, label
 from chainq.verify.service_rows import ServiceRows
 
 if TYPE_CHECKING:
-    from chainq.verify.hashed import Hashes
+    from chainq.verify.hashed import HashCheck
 
 FIRST = {SOURCE.command: 0, "blocks": 1}  # they show where the second source has other blocks
 SHOWN = 5  # kinds of rows that a server does not list
@@ -66,7 +66,7 @@ class Check:
     well. `hashes`: what recomputes those of blocks."""
 
     def __init__(
-        self, second: ServiceRows | None = None, hashes: "Hashes | None" = None, *, witness: bool = False
+        self, second: ServiceRows | None = None, hashes: "HashCheck | None" = None, *, witness: bool = False
     ) -> None:
         self._rows_of_second, self._hashes, self._witness = second, hashes, witness
         self._seen = rules.Seen({}, set())

@@ -46,7 +46,7 @@ def parse_anchor(text: str) -> Anchor:
     raise UsageError(f"invalid --anchor {quoted(text)}: {why}")
 
 
-class Hashes(Closing):
+class HashCheck(Closing):
     """Checks the hashes of blocks in order of height, and that they reach the anchor, if there is one.
 
     An anchor proves blocks whose hashes were recomputed, if each contains the hash of the previous block, without a gap

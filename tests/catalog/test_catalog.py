@@ -15,7 +15,7 @@ from chainq.catalog.methods import BY_COMMAND, METHODS, Method, Role
 from chainq.catalog.nested import known_column
 from chainq.demo.chain import Chain
 from chainq.demo.results import DIALECTS as SERVED
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from chainq.errors import UsageError
 from harness.models.readings import readings
 from harness.running.sample import result_of
@@ -87,14 +87,14 @@ def test_every_call_is_one_that_the_server_takes(name: str, method: Method) -> N
     wire, params = DIALECTS[name].call(method, SAMPLES)
     served = SERVED[name][wire]
     assert all(param in {name for sent in served.params.values() for name in sent.split("|")} for param in params or {})
-    result_of(Service(Chain(tip=50), dialect=name), wire, params)
+    result_of(SampleService(Chain(tip=50), dialect=name), wire, params)
 
 
 @pytest.mark.parametrize("method", [one for one in METHODS if one.ranged], ids=lambda method: method.command)
 def test_a_method_with_one_row_for_each_height_says_so(method: Method) -> None:
     """Else a height that a server leaves out would be taken for one without rows."""
     call = DIALECTS["chain"].call(method, {**SAMPLES, Role.START: 0, Role.END: 50, Role.SIZE: 1000})
-    assert method.single == (len(result_of(Service(Chain(tip=50)), *call)) == 50)
+    assert method.single == (len(result_of(SampleService(Chain(tip=50)), *call)) == 50)
 
 
 def test_the_table_of_dialects_is_kept(golden: Callable[[Path, str], None]) -> None:

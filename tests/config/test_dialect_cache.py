@@ -11,7 +11,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.catalog.methods import BY_NAME
 from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
-from chainq.demo.service import Service as DemoService
+from chainq.demo.service import SampleService
 from chainq.fetching.service import Service
 from chainq.options import ServiceOptions
 from harness.servers.services import serving
@@ -66,7 +66,7 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch
     for name, folder in (("XDG_CACHE_HOME", tmp_path / "file"), ("HOME", tmp_path / "file")):
         monkeypatch.setenv("XDG_CACHE_HOME", "relative")
         monkeypatch.setenv(name, str(folder))
-        with serving(DemoService(Chain(tip=5), dialect="aleo")) as url, Service(ServiceOptions(url)) as service:
+        with serving(SampleService(Chain(tip=5), dialect="aleo")) as url, Service(ServiceOptions(url)) as service:
             assert service.dialect.of(BY_NAME["getBlocks"]).name == "aleo"
             assert dialect_cache.remembered(url) is None
 

@@ -9,7 +9,7 @@ from chainq.demo import bodies, ids, pattern
 from chainq.demo.chain import DYNAMIC_FROM, Chain
 from chainq.demo.layout import occurrences
 from chainq.demo.pattern import PROGRAMS
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from chainq.rows.block import RECORDS
 from harness.running.sample import (
     CHAIN,
@@ -82,7 +82,7 @@ def test_new_blocks_show_all_types_of_inputs_and_outputs() -> None:
 
 @pytest.mark.parametrize("program", [*PROGRAMS, "nowhere.aleo"])
 def test_the_transactions_of_a_function_are_those_that_really_call_it(program: str) -> None:
-    service = Service(Chain(tip=775))
+    service = SampleService(Chain(tip=775))
     for function in [*PROGRAMS.get(program, {}), "nothing"]:
         wanted = [
             (height, confirmed["transaction"]["id"])
@@ -152,6 +152,6 @@ def test_counting_agrees_with_walking_on_both_sides_of_every_stretch(dense: tupl
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
     params = {"start": 600, "end": 650}
     for method in ("getBlocks", "getChainBlocks", "records/all"):
-        first = post(Service(Chain(tip=900)), method, **params)
-        assert first == post(Service(Chain(tip=5_000)), method, **params)
-        assert first != post(Service(Chain(seed=7, tip=900)), method, **params)
+        first = post(SampleService(Chain(tip=900)), method, **params)
+        assert first == post(SampleService(Chain(tip=5_000)), method, **params)
+        assert first != post(SampleService(Chain(seed=7, tip=900)), method, **params)

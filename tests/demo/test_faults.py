@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.models.readings import readings
 from harness.running.sample import CHAIN, ask
 
 
 def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() -> None:
     now = [0.0]
-    service = Service(CHAIN, Faults("rate-limit:2", "rate-window:60.0"))
+    service = SampleService(CHAIN, Faults("rate-limit:2", "rate-window:60.0"))
     service._memory.clock = lambda: now[0]
     latest = b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
     assert [service.respond(latest).status for _ in range(4)] == [200, 200, 429, 429]
@@ -25,7 +25,7 @@ def test_the_rate_limit_counts_each_method_by_itself_and_ends_with_its_window() 
     assert ask(service, "block", block=5)
     now[0] = 60.0
     assert service.respond(latest).status == 200
-    polite = Service(CHAIN, Faults("rate-limit:1", "retry-after:3"))
+    polite = SampleService(CHAIN, Faults("rate-limit:1", "retry-after:3"))
     polite.respond(latest)
     assert polite.respond(latest).headers == {"Retry-After": "3"}
 
@@ -35,7 +35,7 @@ def test_random_faults_hit_their_share_and_always_the_same_calls(fault: str) -> 
     latest = b'{"jsonrpc":"2.0","id":1,"method":"latest/block"}'
 
     def hits(seed: int) -> list[bool]:
-        service = Service(CHAIN, Faults(f"{fault}:0.3", f"seed:{seed}"))
+        service = SampleService(CHAIN, Faults(f"{fault}:0.3", f"seed:{seed}"))
         replies = [service.respond(latest) for _ in range(400)]
         return [r.status == 503 or r.cut or json.loads(r.body)["id"] != 1 for r in replies]
 

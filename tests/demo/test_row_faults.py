@@ -9,18 +9,18 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import FAULTS, LISTS, STALE_BLOCKS, Faults
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.running.sample import CHAIN, QUIET, ask, paged, post
 
 Rows = list[dict[str, Any]]
 METHODS = ("records/all", "records/isOwner", "transitionsWithoutRecordInputs")
 
 
-def faulty(*faults: str) -> Service:
-    return Service(CHAIN, Faults(*faults), shuffle=False)
+def faulty(*faults: str) -> SampleService:
+    return SampleService(CHAIN, Faults(*faults), shuffle=False)
 
 
-def records(service: Service, start: int, end: int, page: int = 0, size: int = 10_000) -> Rows:
+def records(service: SampleService, start: int, end: int, page: int = 0, size: int = 10_000) -> Rows:
     return paged(service, "records/all", start, end, page, size)
 
 
@@ -77,7 +77,7 @@ def test_a_page_has_other_rows(faults: str, page: tuple[int, int], due: Rows) ->
 @pytest.mark.parametrize("dialect", ["chain", "aleo"])
 def test_a_block_that_is_stored_again_has_one_new_row_id(dialect: str) -> None:
     """In its summary, its records and its transactions, which nobody finds by the old one; its rows come last."""
-    service = Service(CHAIN, Faults("stored-again:620"), dialect, shuffle=False)
+    service = SampleService(CHAIN, Faults("stored-again:620"), dialect, shuffle=False)
     (block,) = ask(service, "block", block=620)
     rows = records(service, 615, 630)
     assert heights(rows)[-1] == 620
@@ -92,7 +92,7 @@ def test_a_block_that_is_stored_again_has_one_new_row_id(dialect: str) -> None:
 
 def test_records_can_be_written_after_their_block() -> None:
     tip = [640]
-    service = Service(CHAIN, Faults("late-records:3"), shuffle=False, tip=lambda: tip[0])
+    service = SampleService(CHAIN, Faults("late-records:3"), shuffle=False, tip=lambda: tip[0])
     seen = [records(service, 639, 650) for _ in range(5)]
     assert seen == [records(QUIET, 639, 640)] * 3 + [records(QUIET, 639, 641)] * 2
     tip[0] = 642
@@ -113,7 +113,7 @@ def test_records_can_be_written_after_their_block() -> None:
     ],
 )
 def test_other_blocks_come(fault: str, method: str, span: tuple[int, ...], due: list[int]) -> None:
-    service = Service(Chain(tip=640), Faults(fault), shuffle=False)
+    service = SampleService(Chain(tip=640), Faults(fault), shuffle=False)
     answer = json.loads(post(service, method, **dict(zip(("start", "end"), span, strict=False)))).get("result", [])
     assert heights(answer if span else [answer]) == due
 

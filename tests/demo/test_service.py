@@ -10,14 +10,14 @@ import pytest
 from chainq.catalog.methods import BY_NAME
 from chainq.demo.chain import Chain
 from chainq.demo.results import DIALECTS
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.models.readings import readings
 from harness.running.sample import CHAIN, QUIET, ask, paged, post, refusal
 
 
 @pytest.mark.search
 def test_pages_over_a_shuffled_height_lose_rows_but_one_big_page_is_whole() -> None:
-    service = Service(CHAIN)
+    service = SampleService(CHAIN)
     walked = [row["id"] for page in range(40) for row in paged(service, "records/all", 777, 778, page, 700)]
     assert len(walked) == 25_000
     assert len(set(walked)) < 25_000
@@ -28,7 +28,7 @@ def test_pages_over_a_shuffled_height_lose_rows_but_one_big_page_is_whole() -> N
 
 
 def test_the_order_inside_a_height_changes_from_call_to_call() -> None:
-    service = Service(CHAIN)
+    service = SampleService(CHAIN)
     orders = {post(service, "records/all", start=640, end=650) for _ in range(9)}
     assert len(orders) > 1
     heights = {tuple(row["height"] for row in ask(service, "getBlocks", start=5, end=50)) for _ in range(5)}
@@ -67,7 +67,7 @@ def test_calls_at_the_limits_and_past_the_tip_succeed() -> None:
 
 
 def test_an_empty_database_has_no_latest_block() -> None:
-    service = Service(Chain(tip=-1))
+    service = SampleService(Chain(tip=-1))
     assert ask(service, "latest/block") is None
     assert ask(service, "getBlocks", start=0, end=10) == []
     assert ask(service, "records/all", start=0, end=10) == []
@@ -75,7 +75,7 @@ def test_an_empty_database_has_no_latest_block() -> None:
 
 def test_a_chain_may_grow_between_calls() -> None:
     tip = [10]
-    service = Service(CHAIN, tip=lambda: tip[0])
+    service = SampleService(CHAIN, tip=lambda: tip[0])
     assert ask(service, "latest/block")["height"] == "10"
     new = CHAIN.transaction_id(11, 0)
     assert ask(service, "chainTransaction", id=new) is None
@@ -107,7 +107,7 @@ def test_malformed_bodies_get_html() -> None:
 
 
 def test_the_aleo_dialect_has_its_own_names_and_habits() -> None:
-    service = Service(CHAIN, dialect="aleo", shuffle=False)
+    service = SampleService(CHAIN, dialect="aleo", shuffle=False)
     assert len(ask(service, "blocks", startHeight=5, endHeight=9)) == 4
     assert refusal(service, "getBlocks", start=5, end=9) == 0
     body = b'{"jsonrpc":"2.0","id":1,"method":"getBlocks","params":[5,9]}'

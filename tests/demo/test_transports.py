@@ -9,14 +9,15 @@ import httpx
 import pytest
 
 from chainq.demo.faults import Faults
-from chainq.demo.service import Service, answer
+from chainq.demo.service import SampleService, answer
 from chainq.process.serving import Server
 from harness.running.sample import CHAIN
 
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    with Server(partial(answer, Service(CHAIN, getattr(request, "param", Faults()))), "127.0.0.1", 0) as listening:
+    service = SampleService(CHAIN, getattr(request, "param", Faults()))
+    with Server(partial(answer, service), "127.0.0.1", 0) as listening:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield listening

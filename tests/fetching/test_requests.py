@@ -16,8 +16,7 @@ from chainq.catalog.methods import BY_COMMAND
 from chainq.config import dialect_cache
 from chainq.demo.chain import Chain
 from chainq.demo.registry import Reply
-from chainq.demo.service import DemoTransport
-from chainq.demo.service import Service as DemoService
+from chainq.demo.service import DemoTransport, SampleService
 from chainq.errors import GatewayError
 from chainq.fetching.calls import Calls, ServiceDialect
 from chainq.fetching.pages import _ReadAhead
@@ -113,7 +112,7 @@ def test_threads_that_meet_an_unknown_name_all_get_full_blocks(monkeypatch: pyte
     together = threading.Barrier(4)
     calls: list[bytes] = []
 
-    class Aleo(DemoService):
+    class Aleo(SampleService):
         def respond(self, body: bytes) -> Reply:
             calls.append(body)
             return super().respond(body)

@@ -17,7 +17,7 @@ from chainq.formats.arrow_rows import ArrowRows
 from chainq.hashes.check import HEADER, Checked
 from chainq.heights.range import HeightRange
 from chainq.verify.findings import Finding, Window
-from chainq.verify.hashed import Anchor, Hashes
+from chainq.verify.hashed import Anchor, HashCheck
 
 
 def proved(blocks: Sequence[bytes], *, full: bool) -> Iterator[Checked]:
@@ -45,7 +45,7 @@ def test_a_break_below_the_anchor_is_found(
     made = ArrowRows(BY_COMMAND["blocks"].columns, pa)
     found: list[Finding] = []
     before = {at: f"ab{at - 1 if linked or at != 7 else 0}" for at in heights}
-    with Hashes(Anchor(8, "ab8"), 1) as hashes:
+    with HashCheck(Anchor(8, "ab8"), 1) as hashes:
         monkeypatch.setattr(hashes._checks, "check", proved)
         for start in range(0, len(heights), at_once):
             some = heights[start : start + at_once]

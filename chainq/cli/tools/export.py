@@ -40,7 +40,7 @@ def run(given: ExportCommand) -> None:
     reporter = Reporter(given)
     options = connect.service_options(given)
     store = open_store(given.to)
-    progress = Progress(reporter, query)
+    progress = ExportProgress(reporter, query)
     with connect.open_service(options, reporter, progress.call) as service:
         export = Export(service, store, query, reporter.warn)
         if given.dry_run:
@@ -118,7 +118,7 @@ def _list(export: Export, reporter: Reporter) -> None:
     reporter.note(f"{counted(len(todo), 'partition')} to write, {len(plan.kept) if plan else 0:,} complete")
 
 
-class Progress(Listener):
+class ExportProgress(Listener):
     """The bar and the lines of an export: heights and rows within partitions, partitions, and what workers do.
 
     `own_calls`: those of the coordinator; those of workers come with what they have done.

@@ -38,7 +38,7 @@ def run(given: ServeOptions) -> None:
 
 def _sample(given: ServeOptions) -> Handler:
     """Return what answers for the sample chain. Raises UsageError."""
-    from chainq.demo.service import Service, answer
+    from chainq.demo.service import SampleService, answer
 
     given.exclude("sealed", "tip", "now")
     if not is_loopback(given.host):
@@ -49,7 +49,7 @@ def _sample(given: ServeOptions) -> Handler:
     except ValueError as error:
         raise UsageError(f"invalid --fault: {error}") from None
     chain, tip = _chain(given)
-    return partial(answer, Service(chain, faults, given.dialect, given.shuffle, tip=tip))
+    return partial(answer, SampleService(chain, faults, given.dialect, given.shuffle, tip=tip))
 
 
 def _stored(given: ServeOptions, destination: str) -> Handler:

@@ -28,7 +28,7 @@ from chainq.verify.findings import FINDINGS
 
 if TYPE_CHECKING:
     from chainq.verify.findings import Window
-    from chainq.verify.hashed import Hashes
+    from chainq.verify.hashed import HashCheck
     from chainq.verify.service_rows import ServiceRows
 
 REPAIR = "if the export is at fault, remove the files that --columns file lists, if any, and export again"
@@ -97,18 +97,18 @@ def _total(checks: Counter[str]) -> str:
     return counted(checks.total(), "finding") if checks else "no findings"
 
 
-def _hashes(given: VerifyCommand, opened: ExitStack) -> "Hashes | None":
+def _hashes(given: VerifyCommand, opened: ExitStack) -> "HashCheck | None":
     """Return what `--hashes` and `--anchor` need, None without them. Raises UsageError, also without aleo-sdk."""
     given.require("anchor", "hashes")
     if not (workers := hash_workers(given)):
         return None
-    from chainq.verify.hashed import Hashes, parse_anchor
+    from chainq.verify.hashed import HashCheck, parse_anchor
 
     anchor = None if given.anchor is None else parse_anchor(given.anchor)
-    return opened.enter_context(Hashes(anchor, workers))
+    return opened.enter_context(HashCheck(anchor, workers))
 
 
-def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:
+def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "HashCheck | None") -> Plan:
     """Return what is verified of a service: each height with its full block, and with a witness. Raises ChainqError."""
     from chainq.verify.service_rows import BLOCKS, COMMANDS, ServiceRows
 
@@ -146,7 +146,7 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     return Plan(heights, windows, compared, opens, second, bounds.end or 0)
 
 
-def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "Hashes | None") -> Plan:
+def _of_files(given: VerifyCommand, reporter: Reporter, opened: ExitStack, hashes: "HashCheck | None") -> Plan:
     """Return what is verified of an export, by itself or with a service, or of a file, with one. Raises ChainqError."""
     from chainq.verify.exports import ExportFiles
     from chainq.verify.files import RowsFile, open_rows

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.models.search import some
 from harness.running.program import Program, one_line
 from harness.running.truth import Truth
@@ -20,7 +20,7 @@ FOREIGN = 77_928  # is the row id of block 12345
 Change = Callable[[dict[str, Any], list[Any]], list[Any]]
 
 
-class Server(Service):
+class Server(SampleService):
     """The sample chain under the names of a dialect; takes heights or row ids, and returns one of the two.
 
     `lacks`: a method that it does not have. `altered`: what it makes of the parameters and rows of transactions.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.lake.lake import Lake
 from harness.models.belief import besides_belief
 from harness.running.jobs import Job
@@ -50,7 +50,7 @@ def test_strict_ends_before_the_first_row_that_nothing_proves(chainq: Program, u
 
 def test_what_is_proved_is_no_matter_for_strict(chainq: Program) -> None:
     """With full blocks all rows of all range commands are proved, up to the tip."""
-    with serving(Service(Chain(tip=TIP))) as url:
+    with serving(SampleService(Chain(tip=TIP))) as url:
         for command in ("blocks", "full-blocks", "records", "ownership", "transitions"):
             ran = chainq(command, "200:", "--strict", url=url)
             assert (ran.code, ran.err) == (0, ""), command
@@ -78,7 +78,7 @@ def test_rows_that_are_left_out_in_order(chainq: Program, server: Servers, words
 def test_lists_without_heights(chainq: Program) -> None:
     """No other method tells of the transactions of a program or of an address."""
     words = ("hello_hello.aleo", "hello")
-    with serving(Service(Chain(tip=1300))) as url:
+    with serving(SampleService(Chain(tip=1300))) as url:
         ran = chainq("program-transactions", *words, url=url)
         assert ran.code == 0
         assert besides_belief(ran, "program-transactions").err == ""
@@ -99,7 +99,7 @@ def test_lists_without_heights(chainq: Program) -> None:
 def test_a_limit_narrows_the_warning(chainq: Program) -> None:
     """A run that ends at its limit claims no rows beyond; one that ends before it claims all."""
     words = ("address-transactions", Chain(tip=TIP).addresses[0], "0:200")
-    with serving(Service(Chain(tip=TIP))) as url:
+    with serving(SampleService(Chain(tip=TIP))) as url:
         assert f"{BELIEVED} up to the limit (" in chainq(*words, "--limit", "1", url=url).err
         assert f"{BELIEVED} (" in chainq(*words, "--limit", "100000", url=url).err
         assert f"{BELIEVED} (" in chainq(*words, url=url).err

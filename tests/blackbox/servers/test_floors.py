@@ -15,7 +15,7 @@ from chainq.demo.chain import Chain
 from chainq.demo.faults import Faults
 from chainq.demo.registry import TOO_HEAVY, Reply, RpcError, page
 from chainq.demo.results import Results
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.lake.examined import Odd
 from harness.models.attempts import numbered
 from harness.models.search import some
@@ -42,7 +42,7 @@ NO_PREFIX = {
 may print other rows, with exit 0 or before it ends in exit 6 (docs/completeness.md); `chainq verify` finds it."""
 
 
-class Counted(Service):
+class Counted(SampleService):
     """A service that answers so many calls and no more."""
 
     def __init__(self, chain: Chain, faults: Faults, most: int) -> None:
@@ -74,7 +74,7 @@ def ended(ran: Ran, groups: Groups) -> str:
     return "exit 6" if ran.code == 6 else f"exit {ran.code}: {ran.err}"
 
 
-def run_of(program: Program, service: Service, *words: str) -> Ran:
+def run_of(program: Program, service: SampleService, *words: str) -> Ran:
     """Run the program against a service of the published dialect."""
     with serving(service) as url:
         return program(*words, "--dialect", "chain", url=url)
@@ -90,7 +90,7 @@ def small() -> Truth:
 def test_verify_finds_what_order_cannot_show(name: str, program: Program, small: Truth) -> None:
     """It holds every row against the full block: exit 6, unless no row is missing in this range."""
     fault, commands = NO_PREFIX[name]
-    with serving(Service(small.chain, Faults(fault))) as url:
+    with serving(SampleService(small.chain, Faults(fault))) as url:
         for command in commands:
             ran = program("verify", "20:60", "--commands", command, "--jsonl", "--dialect", "chain", url=url)
             rows = sum(map(len, small.groups(command, 20, 60)))
@@ -107,7 +107,7 @@ def without_outputs(request: Any, response: Any) -> Any:
     return response
 
 
-class Late(Service):
+class Late(SampleService):
     """A service whose lists begin one row late in each page, page 0 too."""
 
     def _result(self, name: str, params: Any, number: int) -> bytes:
@@ -119,12 +119,12 @@ class Late(Service):
         return orjson.dumps(rows[first:][:most])
 
 
-def tampered(*faults: str) -> Callable[[Chain], Service]:
+def tampered(*faults: str) -> Callable[[Chain], SampleService]:
     return lambda _: Odd("chain", Faults(*faults), mend=without_outputs, tip=TIP)
 
 
-def wrong(*faults: str) -> Callable[[Chain], Service]:
-    return lambda chain: Service(chain, Faults(*faults))
+def wrong(*faults: str) -> Callable[[Chain], SampleService]:
+    return lambda chain: SampleService(chain, Faults(*faults))
 
 
 SAFE, FOUND_OUT, HOLE = {"truth", "exit 6"}, {"exit 6"}, "a hole before exit 6"
@@ -151,7 +151,7 @@ ENDS = [
 
 @pytest.mark.parametrize(("make", "line", "ends"), ENDS, ids=range(len(ENDS)))
 def test_a_run_is_right_or_says_that_it_is_not(
-    make: Callable[[Chain], Service], line: str, ends: set[str], program: Program, small: Truth
+    make: Callable[[Chain], SampleService], line: str, ends: set[str], program: Program, small: Truth
 ) -> None:
     """Whatever a server leaves out: all rows, an error after whole heights, or a warning that names the heights."""
     command, bounds, *more = line.split()
@@ -163,7 +163,7 @@ def test_a_run_is_right_or_says_that_it_is_not(
 FIRST = 120
 
 
-class Pruned(Service):
+class Pruned(SampleService):
     """A service without blocks, summaries and rows below FIRST, whose tip is as always.
 
     `blocks`: its full blocks there, or an error.
@@ -207,7 +207,7 @@ def test_transitions_that_deployed_servers_never_list(bounds: str, program: Prog
     """Fees and transitions without inputs are not missed, at the tip either, nor is a program that is not listed at
     several heights; at one or two it may have been lost, and these rest on belief."""
     for words, believed in ((bounds, False), ("198:200", True)):
-        ran = run_of(program, Service(small.chain, Faults("deployed-lists")), "transitions", words)
+        ran = run_of(program, SampleService(small.chain, Faults("deployed-lists")), "transitions", words)
         assert (ran.code, BELIEVED in ran.err) == (0, believed), words
 
 
@@ -275,7 +275,7 @@ def test_a_block_that_was_stored_again_without_full_blocks(
     assert re.search(rf"heights? {again}.*{BELIEVED}", ran.err)
 
 
-class TooHeavy(Service):
+class TooHeavy(SampleService):
     """A service whose lists time out for each range that includes a height, whatever the page: it sorts all rows."""
 
     def _result(self, name: str, params: Any, number: int) -> bytes:

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from chainq.demo.chain import Chain
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.running.program import Program
 from harness.servers.sockets import server as raw_server
 
@@ -33,7 +33,7 @@ def test_a_server_that_never_answers(command: str, chainq: Program) -> None:
 
 def test_a_server_that_stops_answering(chainq: Program) -> None:
     """What came before is printed; then a few requests, not dozens."""
-    service = Service(Chain(tip=5000))
+    service = SampleService(Chain(tip=5000))
     hung: list[bytes] = []
 
     def serve(peer: socket.socket, request: bytes) -> None:

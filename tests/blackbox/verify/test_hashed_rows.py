@@ -12,7 +12,7 @@ import chainq
 from chainq.demo import bodies
 from chainq.demo.faults import Faults
 from chainq.demo.sealed import SealedChain
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.running.program import DIALECT, Program, one_line
 from harness.servers.services import serving
 
@@ -31,14 +31,14 @@ def chain() -> SealedChain:
 
 @pytest.fixture(scope="module")
 def url(chain: SealedChain) -> Iterator[str]:
-    with serving(Service(chain, dialect=DIALECT)) as url:
+    with serving(SampleService(chain, dialect=DIALECT)) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def altered(chain: SealedChain) -> Iterator[str]:
     """The same chain with one number of a block changed."""
-    with serving(Service(chain, Faults(f"round:{WRONG}"), DIALECT)) as url:
+    with serving(SampleService(chain, Faults(f"round:{WRONG}"), DIALECT)) as url:
         yield url
 
 
@@ -73,7 +73,7 @@ def test_rows_before_the_first_wrong_one_are_printed_although_links_break_after_
     for plants, wrong in ((("altered-block:20", "link:30"), 20), (("link:30",), 30)):
         if command == "full-blocks" and wrong == 20:
             continue  # this plant is of the summary alone
-        with serving(Service(chain, Faults(*plants), DIALECT)) as url:
+        with serving(SampleService(chain, Faults(*plants), DIALECT)) as url:
             ran = program(command, f"0:{BLOCKS}", *HASHES, url=url)
         assert ran.code == 6
         assert len(ran.rows) == wrong
@@ -86,7 +86,7 @@ def test_blocks_that_make_their_hashes_must_be_linked_too(program: Program, chai
     other = copy(chain)
     stranger = SealedChain(1, 21).block(20)
     other.block = lambda height: stranger if height == 20 else chain.block(height)  # type: ignore[method-assign]
-    with serving(Service(other, Faults(), DIALECT)) as url:
+    with serving(SampleService(other, Faults(), DIALECT)) as url:
         ran = program("blocks", f"0:{BLOCKS}", *HASHES, url=url)
     assert ran.code == 6
     assert ran.rows == []
@@ -115,7 +115,7 @@ def test_a_full_block_is_checked_to_its_values(program: Program, chain: SealedCh
     made = {true: made for made, true in chain._true.items()}
     first, second, *_ = CIPHERTEXT.findall(json.dumps(bodies.block(chain, WRONG)))
     chain._true[made[first]] = second
-    with serving(Service(chain, dialect=DIALECT)) as url:
+    with serving(SampleService(chain, dialect=DIALECT)) as url:
         ran = program("full-blocks", f"0:{BLOCKS}", *HASHES, url=url)
         assert program("blocks", f"0:{BLOCKS}", *HASHES, url=url).code == 0
     assert ran.code == 6

@@ -9,7 +9,7 @@ import pytest
 
 from chainq.demo.chain import Chain
 from chainq.demo.faults import KINDS, Faults
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.models.search import some
 from harness.running.program import DIALECT, Program, Ran, one_line
 from harness.servers.services import Moving, serving
@@ -68,7 +68,7 @@ def test_every_planted_fault_is_found_and_nothing_else(seed: int, program: Progr
     `tests/golden/commands/plants.txt` has what is found of each alone.
     """
     plants = planted(seed)
-    service = Service(CHAIN, wrong(*plants, seed=seed), DIALECT)
+    service = SampleService(CHAIN, wrong(*plants, seed=seed), DIALECT)
     with serving(service) as url:
         ran = program("verify", "--start", "0", "--end", str(TIP + 1), "--full", "--jsonl", url=url)
     assert ran.code == 6, ran.err
@@ -90,7 +90,7 @@ def test_every_planted_fault_is_found_and_nothing_else(seed: int, program: Progr
 def test_a_misplaced_record_is_no_fault_of_its_ownership_row(height: int, seed: int, program: Program) -> None:
     """With these seeds, `records` ends a response of `ownership` before a row of the height that the record lacks."""
     plant = Plant("misplaced-record", height)
-    with serving(Service(Chain(tip=900), wrong(plant, seed=seed), DIALECT)) as url:
+    with serving(SampleService(Chain(tip=900), wrong(plant, seed=seed), DIALECT)) as url:
         args = (f"{height - 2}:{height + 6}", "--commands", "ownership", "--jsonl", "-j", "1", "--dialect", DIALECT)
         ran = program("verify", *args, url=url)
     assert (ran.code, ran.out) == (0, b"")

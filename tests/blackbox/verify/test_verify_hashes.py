@@ -12,7 +12,7 @@ import pytest
 
 from chainq.demo.faults import Faults
 from chainq.demo.sealed import SealedChain
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.lake.damages import changed_rows, rewrite
 from harness.running.program import DIALECT, LONGEST, ROOT, Program, installed
 from harness.servers.services import serving
@@ -35,7 +35,7 @@ def chain() -> SealedChain:
 @contextmanager
 def planted(chain: SealedChain, *plants: str) -> Iterator[str]:
     """The URL of a server of the chain with these plants; sealing the chain again would take a second."""
-    with serving(Service(chain, Faults(*plants), DIALECT)) as url:
+    with serving(SampleService(chain, Faults(*plants), DIALECT)) as url:
         yield url
 
 

@@ -8,7 +8,7 @@ from chainq.catalog.dialects import DIALECTS
 from chainq.demo.chain import Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.registry import Reply
-from chainq.demo.service import DemoTransport, Service
+from chainq.demo.service import DemoTransport, SampleService
 from chainq.doctor.diagnosis import Diagnosis, diagnose
 from chainq.doctor.prober import MAX_CALLS, Prober
 from chainq.options import ServiceOptions
@@ -22,7 +22,7 @@ URL = "http://127.0.0.1:8545/"
 Change = Callable[[dict[str, Any]], Any]
 
 
-class Odd(Service):
+class Odd(SampleService):
     """A sample service with a fault of the test's own: `change` may alter each request, `mend` each response."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Odd(Service):
         return reply._replace(body=json.dumps(mended, separators=(",", ":")).encode())
 
 
-def examined(service: Service, url: str = URL, stated: str = "chain") -> Diagnosis:
+def examined(service: SampleService, url: str = URL, stated: str = "chain") -> Diagnosis:
     """What doctor says of a service; the promise of few calls is checked for every one."""
     reports: list[Report] = []
     with Prober(ServiceOptions("http://demo.invalid/"), reports.append, DemoTransport(service)) as prober:

@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND
 from chainq.demo import faults as named
-from chainq.demo.registry import NO_END, Ask, Book, Item, Memory, RpcError
+from chainq.demo.registry import NO_END, Ask, Item, Memory, RowSource, RpcError
 from chainq.errors import ServiceError, TooHeavyError
 from chainq.heights.range import HeightRange
 from chainq.planning.exchange import Due, DueRequest, RowsRequest
@@ -124,7 +124,7 @@ def served(*texts: str, **more: Any) -> Faults:
 
 
 @dataclass
-class Server(Book):
+class Server(RowSource):
     """A model server."""
 
     chain: Chain

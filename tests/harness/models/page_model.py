@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from chainq.catalog.methods import BY_COMMAND, Role
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.registry import NO_END, TOO_HEAVY, Ask, Book, Item, Memory, RpcError
+from chainq.demo.registry import NO_END, TOO_HEAVY, Ask, Item, Memory, RowSource, RpcError
 from chainq.errors import ChainqError, GatewayError, TooHeavyError
 from chainq.planning.page_plan import PagePlan, PageRequest
 from chainq.query import Query
@@ -126,7 +126,7 @@ WRONG: dict[str, Callable[[random.Random], PageFaults]] = {
 """Servers that are wrong in one plain way, as in `harness.models.model`."""
 
 
-class PageServer(Book):
+class PageServer(RowSource):
     """A list of blocks in pages, with faults."""
 
     def __init__(self, chain: Blocks, faults: PageFaults, seed: int) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 from unittest.mock import patch
 
-from chainq.demo.service import DemoTransport, Service, answer
+from chainq.demo.service import DemoTransport, SampleService, answer
 from chainq.fetching.service import IN_PROCESS
 from chainq.process.serving import Server
 from chainq.transport.base import ExchangeError, Request, Response
@@ -205,7 +205,7 @@ class Inside(DemoTransport):
 
 
 @contextmanager
-def serving(service: Service, *released: threading.Event) -> Iterator[str]:
+def serving(service: SampleService, *released: threading.Event) -> Iterator[str]:
     """The URL of a service, on a socket for programs and without one for runs within this process. `released`: what
     calls may wait for; set at the end, or no server would end."""
     server = Server(partial(answer, service), "127.0.0.1", 0)

@@ -8,7 +8,7 @@ from typing import Any
 from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.layout import Layout, Stretch
 from chainq.demo.pattern import dense, sample_layout
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from chainq.errors import ServiceError
 
 VIEW_KEY = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"
@@ -16,23 +16,23 @@ VIEW_KEY = "AViewKey1ccEt8A2Ryva5rxnKcAbn7wgTaTsb79tzkKHFpeKsm9NX"
 ADDRESS = "aleo1j7qxyunfldj2lp8hsvy7mw5k8zaqgjfyr72x2gh3x4ewgae8v5gscf5jh3"
 """Its address."""
 CHAIN = Chain(tip=50_000)
-QUIET = Service(CHAIN, shuffle=False)
+QUIET = SampleService(CHAIN, shuffle=False)
 HEIGHTS = [0, 50, 150, 300, 600, 640, 1_220, 1_221, 2_345, 4_242, 4_999]
 
 
-def post(service: Service, method: str, id_: Any = 1, **params: Any) -> bytes:
+def post(service: SampleService, method: str, id_: Any = 1, **params: Any) -> bytes:
     return service.respond(json.dumps({"jsonrpc": "2.0", "id": id_, "method": method, "params": params}).encode()).body
 
 
-def ask(service: Service, method: str, **params: Any) -> Any:
+def ask(service: SampleService, method: str, **params: Any) -> Any:
     return json.loads(post(service, method, **params))["result"]
 
 
-def refusal(service: Service, method: str, **params: Any) -> Any:
+def refusal(service: SampleService, method: str, **params: Any) -> Any:
     return json.loads(post(service, method, **params))["error"]["code"]
 
 
-def paged(service: Service, method: str, start: int, end: int, page: int, size: int) -> list[dict[str, Any]]:
+def paged(service: SampleService, method: str, start: int, end: int, page: int, size: int) -> list[dict[str, Any]]:
     word = "transitionsPerRequest" if method.startswith("transitions") else "recordsPerRequest"
     rows: list[dict[str, Any]] = ask(service, method, start=start, end=end, page=page, **{word: size})
     return rows
@@ -57,7 +57,7 @@ def calls(start: int, end: int) -> Iterator[tuple[int, dict[str, Any], dict[str,
                 yield block["header"]["metadata"]["height"], confirmed, transition
 
 
-def result_of(service: Service, method: str, params: Any) -> Any:
+def result_of(service: SampleService, method: str, params: Any) -> Any:
     """Return the result of a call of a sample service, made without a socket. Raises ServiceError."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method} | ({} if params is None else {"params": params})
     answer = json.loads(service.respond(json.dumps(body).encode()).body)

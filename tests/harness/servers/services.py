@@ -12,7 +12,7 @@ from chainq.demo.chain import DEFAULT_TIP, Chain
 from chainq.demo.faults import NO_FAULTS, Faults
 from chainq.demo.registry import Reply
 from chainq.demo.results import Results
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.lake.fork import Fork
 from harness.running.program import DIALECT, LONGEST
 from harness.running.program import serving as serving
@@ -69,7 +69,7 @@ def heights_of(call: Call) -> Iterator[int]:
     return iter(range(int(start), int(end)) if start is not None and end is not None else ())
 
 
-class Moving(Service):
+class Moving(SampleService):
     """The sample service, its tip and its chain in the hands of the test; it writes its calls down.
 
     `hook` is called as each call arrives. `instead` may give the response to a call, and `mend` another result.

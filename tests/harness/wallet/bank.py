@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from chainq.demo.faults import NO_FAULTS, Faults
-from chainq.demo.service import Service
+from chainq.demo.service import SampleService
 from harness.running.program import DIALECT, Ran
 from harness.servers.services import Call, heights_of
 from harness.wallet.ledger import Wallet
 
 
-class Bank(Service):
+class Bank(SampleService):
     """The sample service on the chain of a wallet; it counts its calls. `asked`: the heights of their ranges."""
 
     def __init__(self, wallet: Wallet, dialect: str = DIALECT, faults: Faults = NO_FAULTS) -> None:
