@@ -68,12 +68,12 @@ for method in NEW:
 """
 SAMPLE = """
 from chainq.demo.registry import Item
-from chainq.demo.results import DIALECTS, Method, Results, _listed
+from chainq.demo.results import DIALECTS, SampleMethod, Results, _listed
 
 for dialect in DIALECTS.values():
     dialect["records/count"] = _listed("counts", "countsPerRequest")
-    dialect["getBurned"] = Method("burned", {"start": "start", "end": "end"})
-    dialect["getEvents"] = Method("events", {"start": "start", "end": "end"})
+    dialect["getBurned"] = SampleMethod("burned", {"start": "start", "end": "end"})
+    dialect["getEvents"] = SampleMethod("events", {"start": "start", "end": "end"})
 honest = Results.rows
 
 
