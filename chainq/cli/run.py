@@ -183,8 +183,8 @@ class _Run:
     def _rest(self, error: BaseException) -> str:
         """Return how to get the rows that are left; empty if none is written, and the same command fails again."""
         settings, reading, again = self.settings, self.reading, getattr(error, "again", True)
-        if settings.file is not None:
-            more = again and settings.unchanged and isinstance(error, ChainqError) and not error.hint
+        if settings.unchanged:
+            more = again and isinstance(error, ChainqError) and not error.hint
             return settings.unchanged + ("; run the command again" if more else "")
         if self.query.single or not (again or reading.begun):
             return ""

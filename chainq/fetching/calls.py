@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from chainq.catalog.dialects import AUTO, DIALECTS, Dialect, Value, is_misunderstood, is_shared
 from chainq.catalog.methods import BY_COMMAND, Method, Role
-from chainq.errors import ProofError, ServiceError
+from chainq.errors import ProofError, ServiceError, Shortfall
 from chainq.heights.range import HeightRange
 from chainq.options import ServiceOptions
 from chainq.transport.connection import Connection, Decode
@@ -117,7 +117,7 @@ class Calls(NamedTuple):
     def tell(self, method: Method, notes: Sequence[str]) -> None:
         """Warn about each note on a method, once a run."""
         for note in notes:
-            text = f"{method.name}: {note}"
+            text = Shortfall(f"{method.name}: {note}")
             if text not in self.warned:
                 self.warned.add(text)
                 self.warn(text)

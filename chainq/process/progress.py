@@ -21,11 +21,6 @@ LENGTH = 20  # columns of the bar
 ROOM = 3  # columns left free at the end of a line: "^C" there must not begin another one
 
 
-def heights_of(commands: int) -> str:
-    """Return the unit of work that reads the heights of several commands."""
-    return "heights" if commands == 1 else f"heights ({commands} commands together)"
-
-
 class Progress:
     """The progress of one run, which any thread counts; drawn on stderr between `start` and `close`, after DELAY."""
 

@@ -183,7 +183,7 @@ class _Polls:
         Raises IncompleteError if `--rewind` would remove rows that the service does not have.
         """
         journal, rewind = self.rounds.journal, self.rounds.settings.rewind or 0
-        if self.writer is None:  # not before the service has answered: a run in vain changes nothing
+        if self.writer is None:  # not before the service has answered: until then only what a killed run left is cut
             if rewind and journal.content.positions and tip.height + 1 < (reached := journal.position.next):
                 behind = f"the service is behind: its tip is {tip.height}, but block {reached - 1} was there before"
                 raise IncompleteError(behind, "nothing is removed; run the command again later")

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chainq import tuning
-from chainq.errors import IncompleteError, UsageError
+from chainq.errors import IncompleteError, Shortfall, UsageError
 from chainq.formats.protocol import Writer
 from chainq.heights.range import HeightRange, HeightSet
 from chainq.planning.exchange import Grade
@@ -97,8 +97,8 @@ class Journal:
         first = not self.content.positions
         if first:
             self.content.positions = [Position(first_height())]
-            if self.kept and self.sink.pipe:
-                self.warn("the output is a pipe: rows that its reader does not take are lost; -o FILE keeps them")
+            if self.kept and not self.sink.appends:
+                self.warn("if a run is killed, rows may be lost or come twice; only -o FILE has each once")
             self.save()
         elif rewind:
             self._rewind(rewind)
@@ -119,8 +119,8 @@ class Journal:
             if last.length or len(self.content.positions) > 1:
                 earlier = self.content.output
                 where = f", and {earlier} has the earlier ones" if self._elsewhere and Path(earlier).is_file() else ""
-                rest = "; if a run was killed, rows from there on may be in the file before, too"
-                self.warn(f"{self._output or 'standard output'} gets the rows from height {last.next} on{where}{rest}")
+                said = f"{self._output or 'standard output'} gets the rows from height {last.next} on{where}"
+                self.warn(Shortfall(f"{said}; if a run was killed, the file before may have some of them, too"))
             self.content.positions = [replace(last, length=0, rows=0)]  # the earlier ones are of another output
             self.save()
         self.reached = self.position

@@ -112,7 +112,7 @@ class Rounds:
             self._check_known(tip.hash)
         if limit is not None and self.journal.reached.next < limit:
             lag = f", and this run stays {counted(self.settings.lag, 'block')} below it" if self.settings.lag else ""
-            self.journal.warn(end_above(limit, top - 1) + lag)
+            self.journal.warn(Shortfall(end_above(limit, top - 1) + lag))
 
     def _write(self, writer: Writer, heights: HeightRange) -> None:
         """Write the rows of `heights`, and record how far they go."""

@@ -11,7 +11,7 @@ from chainq.sinks.base import Sink, unopened
 from chainq.sinks.disk import is_locked, locks, remove_unlocked, sync_folder
 from chainq.text.sanitize import printable
 
-_SUFFIX = ".chainq"  # of temporary files
+_RANDOM, _SUFFIX = "?" * 8, ".chainq"  # how the names of temporary files end, by tempfile.mkstemp
 
 
 class AtomicFileSink(Sink):
@@ -34,7 +34,7 @@ class AtomicFileSink(Sink):
             if _is_mount_point(self._target):
                 raise OSError(0, "a file that is mounted by itself cannot be replaced; mount its folder, or use > FILE")
             _check_lock(self._target, name)
-            remove_unlocked(self._target.parent.glob(f".{glob.escape(self._target.name)}.*{_SUFFIX}"))
+            remove_unlocked(self._target.parent.glob(f".{glob.escape(self._target.name)}.{_RANDOM}{_SUFFIX}"))
             descriptor, self._temporary = _locked_temporary(self._target)
         except OSError as error:
             raise unopened(f"cannot write {name}", path, error) from None

@@ -21,8 +21,8 @@ class Sink:
     finishes an output that succeeded and abandons others, unless it was finished before.
 
     `appends`: rows follow those of earlier runs in the same file, so that a checkpoint can record its length. Only
-    then `length` is the number of bytes in the file, `sync` makes bytes durable and `truncate` goes back; elsewhere
-    `length` stays 0 and both do nothing. `intact`: it is still the file that was opened, as this run left it; `reopen`
+    then `length` is the number of bytes in the file, and `truncate` goes back; elsewhere `length` stays 0 and that does
+    nothing. `intact`: it is still the file that was opened, as this run left it; `reopen`
     goes on if not. `pipe`: a reader may not have taken what is written.
     """
 
@@ -70,7 +70,7 @@ class Sink:
         """
 
     def sync(self) -> None:
-        """Make what is written so far survive a power failure. Only a file that is appended to needs it."""
+        """Make what is written so far survive a power failure, if it is a file."""
 
     def has_line_end(self, _: int) -> bool:
         """Return whether a line of a file that is appended to ends after so many bytes."""

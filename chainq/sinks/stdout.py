@@ -28,6 +28,12 @@ class StreamSink(Sink):
         offset = self._offset()
         self._kept = None if offset is None else (offset, self.written)
 
+    def sync(self) -> None:
+        """Make what is written to a regular file survive a power failure. Raises OutputError."""
+        if self._kept is not None:
+            with self._told():
+                os.fsync(self._descriptor)
+
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
         if self._own:

@@ -10,6 +10,7 @@ from chainq.errors import BusyError, OutputError
 from chainq.sinks.append_file import AppendFileSink
 from chainq.sinks.atomic_file import AtomicFileSink
 from chainq.sinks.open import open_sink
+from chainq.sinks.stdout import StreamSink
 
 
 def test_why_a_file_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,3 +42,28 @@ def test_a_finished_file_survives_a_power_failure(tmp_path: Path, monkeypatch: p
     with AtomicFileSink(file) as sink:
         sink.write(b"row\n")
     assert synced == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize(("name", "synced"), [("out", True), ("pipe", False)])
+def test_a_stream_is_synced_before_a_checkpoint_records_it(
+    name: str, synced: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If it is a file, as with `>> FILE`; a pipe cannot be."""
+    if name == "pipe":
+        os.mkfifo(tmp_path / name)
+    done = list[int]()
+    monkeypatch.setattr(os, "fsync", done.append)
+    descriptor = os.open(tmp_path / name, os.O_RDWR | os.O_CREAT)
+    with StreamSink(descriptor, name, own=True) as sink:
+        sink.write(b"row\n")
+        sink.sync()
+    assert done == [descriptor] * synced
+
+
+def test_only_files_of_killed_runs_are_removed(tmp_path: Path) -> None:
+    """Not one that is only named like them."""
+    left, other = tmp_path / ".out.abcd_123.chainq", tmp_path / ".out.backup.old.chainq"
+    left.touch()
+    other.touch()
+    AtomicFileSink(tmp_path / "out").abandon()
+    assert list(tmp_path.iterdir()) == [other]

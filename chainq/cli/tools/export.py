@@ -13,7 +13,7 @@ from chainq.cli import connect, output
 from chainq.cli.query import read_bounds, split_range
 from chainq.cli.report import Reporter
 from chainq.cli.tool_options import ExportCommand
-from chainq.errors import UsageError, missing_package
+from chainq.errors import Shortfall, UsageError, missing_package
 from chainq.fetching.links import TIERS as HASHED
 from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.heights.bounds import parse_count
@@ -23,7 +23,6 @@ from chainq.lake.plan import NAME
 from chainq.lake.store import open_store
 from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Hear, Job, LocalCrew
 from chainq.process.pool import cores
-from chainq.process.progress import heights_of
 from chainq.text.humanize import counted, in_bytes
 from chainq.transport.base import Report
 
@@ -58,7 +57,7 @@ def run(given: ExportCommand) -> None:
         if totals is None:
             heights = service.height_range(query.bounds)
             why = "" if len(heights) else reason(service, query.bounds, heights)
-            reporter.warn(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}")
+            reporter.warn(Shortfall(why or f"no blocks in that range: {chain_end(service.blocks.tip_height())}"))
         else:
             hashed = " (block hashes checked)" if given.hashes else ""
             kept = f", {totals['kept']:,} skipped (see chainq verify {quote(store.label)})" if totals["kept"] else ""
@@ -142,8 +141,7 @@ class ExportProgress(Listener):
             todo = counted(len(plan.todo), "partition")
             self._reporter.note(f"{todo} of {heights} to write, {len(plan.kept):,} complete")
         self._partitions = len(plan.todo)
-        reads = heights_of(len({task.spec.command for task in plan.tasks}))
-        self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), reads)
+        self._reporter.begin(sum(len(task.spec.heights) for task in plan.tasks), "heights of all tables")
 
     def hear(self, worker: object, event: Event) -> None:
         """Show a request, a warning or a step, and count what is written."""
@@ -159,8 +157,8 @@ class ExportProgress(Listener):
     def _advanced(self, advance: Advance) -> None:
         """Count what a worker has written of a partition, which it may have begun anew; for any thread."""
         with self._lock:
-            before = self._underway.get(advance.spec, Advance(advance.spec))
-            self._underway[advance.spec] = advance
+            before = self._underway.get(advance.spec[:2], Advance(advance.spec))  # its end may be a lower one now
+            self._underway[advance.spec[:2]] = advance
             self._reporter.wrote(advance.heights - before.heights, advance.rows - before.rows)
             self._reporter.show(f"{self._written:,} of {counted(self._partitions, 'partition')}")
 
@@ -168,6 +166,6 @@ class ExportProgress(Listener):
         """Count a partition."""
         self._written += len(done.files)
         self._advanced(Advance(done.spec, len(done.spec.heights), done.rows))
-        del self._underway[done.spec]
+        del self._underway[done.spec[:2]]
         rows, calls = counted(done.rows, "row"), counted(done.calls, "call")
         self._reporter.trace(f"{done.spec!s}: {rows}, {in_bytes(done.size)}, {calls}")

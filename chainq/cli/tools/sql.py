@@ -23,7 +23,6 @@ from chainq.heights.bounds import Bounds
 from chainq.lake.scan import view_name
 from chainq.lake.sql import Database, statements
 from chainq.lake.store import open_store
-from chainq.process.progress import heights_of
 from chainq.process.signals import signals_deferred
 from chainq.query import Query
 from chainq.sinks.open import open_sink
@@ -116,7 +115,7 @@ def _fetch(database: Database, query: str, bounds: Bounds, given: "SqlOptions", 
         reporter.trace(f"fetching {', '.join(map(view_name, commands))} of {what}")
         if bounds == Bounds() and heights.start:
             reporter.note(f"only the last {DEFAULT_LAST} blocks are queried; a range such as 0:500 queries others")
-        reporter.begin(len(heights) * len(commands), heights_of(len(commands)))
+        reporter.begin(len(heights) * len(commands), "heights of all tables")
         readings = [Reading(Query(BY_COMMAND[command], bounds=bounds), service) for command in commands]
         try:
             for command, reading in zip(commands, readings, strict=True):

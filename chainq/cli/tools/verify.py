@@ -123,7 +123,7 @@ def _of_service(given: VerifyCommand, reporter: Reporter, opened: ExitStack, has
     witness = _witness(given, service.url, reporter, opened)
     heights = service.height_range(bounds, to_tip=True)
     if not len(heights):
-        reporter.warn(reason(service, bounds, heights) or "there are no blocks in that range")
+        reporter.warn(Shortfall(reason(service, bounds, heights) or "there are no blocks in that range"))
     # Who names transactions wants all of them.
     listed = None if given.full or given.commands else _drawn(heights, given.sample or LISTS)
     spans, opens, second = {one: [heights] for one in commands}, list[str](), None

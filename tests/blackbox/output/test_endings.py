@@ -161,7 +161,7 @@ def test_7_a_file_behind_stdout_is_cut_back_to_whole_heights(
     place.write_bytes(b"old\n")
     url = server()
     with place.open("ab") as out:
-        ran = capped(chainq, 64 << 10, *words, *span, "--url", url, "--dialect", DIALECT, stdout=out)
+        ran = capped(chainq, 64 << 10, *words, *span, "-q", "--url", url, "--dialect", DIALECT, stdout=out)
     assert (ran.code, ran.err.count("\n")) == (7, 1), ran.err
     groups = truth.groups("records", 800, 900)
     said = re.search(r"(?:--start|resumes at height) (\d+)(?: --end (\d+) --reverse)?", ran.err)

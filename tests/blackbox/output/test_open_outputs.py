@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.running.jobs import capped, lines, said
-from harness.running.program import Program, Ran, finish, one_line
+from harness.running.program import Program, Ran, Servers, finish, one_line
 from harness.running.truth import Truth
 
 BLOCKS = ("blocks", "--start", "5", "--end", "9", "--url", "demo:")
@@ -33,9 +33,18 @@ def test_a_path_of_an_open_descriptor(
     (chainq.home / "link").symlink_to("/dev/stdout")
     log = chainq.home / "log"
     log.write_bytes(b"old\n")
-    said(sh(chainq, f'exec "$@" {redirection}', *BLOCKS, *more, "-o", name), 0)
+    said(sh(chainq, f'exec "$@" {redirection}', *BLOCKS, *more, "-o", name), 0, *["only -o FILE"] * bool(more))
     assert log.read_bytes() == b"old\n" + lines(truth.rows("blocks", 5, 9))
     assert not list(chainq.home.glob(".log*"))
+
+
+def test_a_failure_behind_an_open_descriptor(chainq: Program, server: Servers) -> None:
+    """Rows stay there, so the error says how to go on, and not that nothing was written."""
+    words = ("blocks", "0:3000", "--url", server("--fault", "missing-height:2500"))
+    ran = sh(chainq, 'exec "$@" 3>> log', *words, "-o", "/dev/fd/3")
+    rows = (chainq.home / "log").read_bytes().count(b"\n")
+    assert rows
+    assert one_line(ran, 6).endswith(f"; resume with --start {rows} --end 3000\n")
 
 
 @pytest.mark.parametrize("more", [(), ("--checkpoint", "kept")], ids=["plain", "checkpoint"])

@@ -43,7 +43,8 @@ def test_a_checkpoint_on_a_terminal(chainq: Program, server: Servers) -> None:
     url = server("--tip", "19")
     words = ("blocks", "0:8", "--checkpoint", "kept", "--lag", "0", "--url", url)
     text, code = seen(chainq, *words, TERM="dumb")
-    lines = text.splitlines()
+    warning, *lines = text.splitlines()
+    assert "only -o FILE has each once" in warning
     assert (code, lines[0].split()[:2]) == (0, ["height", "timestamp"])
     assert [line.split()[0] for line in lines[1:9]] == [str(height) for height in range(8)]
     assert lines[9].startswith("8 rows")
