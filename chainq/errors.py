@@ -1,19 +1,21 @@
 """Every error of chainq, and the exit code that it ends the program with.
 
-The whole list is here: the help, the manual, the reference and the README print what `exit_codes` returns.
-Nothing here prints or exits; `chainq.cli.main` is the only place that does.
+The help, the manual, the reference and the README print what `exit_codes` returns. Nothing here prints.
 
     ChainqError                     the base: what failed, where, and what to do
     ├── NotFoundError          1    a block or transaction that was looked up does not exist
     ├── UsageError             2    an invalid argument, no service URL, an invalid configuration file
     ├── ServiceError           3    the service returned an error
-    │   └── TooHeavyError      3    ... that a narrower range may avoid
+    │   ├── TooHeavyError      3    ... that a narrower range may avoid
+    │   └── LackingError       6    ... because it is an export that lacks heights
     ├── UnreachableError       4    no connection, a timeout, or still refused after all retries
     │   ├── GatewayError       4    ... if a smaller response may get through
     │   └── OverdueError       4    ... because the run was to end by now
     ├── ResponseError          5    not a valid JSON-RPC response to the request
     │   └── BrokenBodyError    5    ... because the body ends too early, which a retry may cure
     ├── IncompleteError        6    the data is incomplete or contradicts itself
+    │   ├── WrongHashError     6    ... because a block does not produce the hash that it names
+    │   ├── ProofError         6    ... because responses contradict each other; BehindError: at the tip
     │   ├── StaleError         8    ... because the tip, a checkpoint or an export is too old
     │   └── ReorgError         9    ... because a recorded block was replaced
     ├── OutputError            7    the output cannot be written
@@ -82,7 +84,6 @@ class ChainqError(Exception):
 
     # `again`: whether advice to resume the run can help, for the command line. False if the error itself says what must
     # be done first, and if the server has not responded to this run yet: the URL may be wrong.
-    # Both name an option as the command line has it.
     exit_code = ExitCode.USAGE
     again = True
 

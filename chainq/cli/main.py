@@ -1,4 +1,4 @@
-"""The error boundary: the only place that catches errors, prints them and ends the process."""
+"""The error boundary: what catches errors, prints them, and says how the process ends."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""`Reading`: the one way from a query to its rows, for the commands, `Client` and `sql`, and what to say about them."""
+"""`Reading`: the way from a query to its rows, for commands, `Client` and `sql`, and what to say about them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

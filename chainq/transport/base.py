@@ -1,7 +1,7 @@
 """The interface between calls and the network: one exchange as plain values, and the ways in which it can fail.
 
-A transport sends one request and returns one response, without JSON-RPC, retries or rate limits. There are two:
-`http.HttpTransport` for the network, and the sample chain's own (`demo.service`), which needs no HTTP library.
+A transport sends one request and returns one response, without JSON-RPC, retries or rate limits: `http.HttpTransport`
+for the network; the sample chain and a data set (`demo.service`, `lake.service`) have their own, without a socket.
 """
 
 from collections.abc import Mapping
