@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 else:
     Table = Literal[tuple(TABLES)]
     Dialect = Literal[tuple(DIALECTS)]
-NAME = "chainq.json"
+FILE = "chainq.json"
 VERSION = 2
 """Of this layout. It rises when the columns or types of any table change: a data set has files of one kind only."""
 PARTITION = 10_000  # heights
@@ -214,7 +214,7 @@ def look(store: "Store") -> Contents:
     """Return what a data set has. Raises UsageError if there is none, OutputError, and IncompleteError for damage."""
     found = find(store)
     if found is None:
-        raise UsageError(f"no data set in {store.label}: no {NAME}", "chainq export writes one")
+        raise UsageError(f"no data set in {store.label}: no {FILE}", "chainq export writes one")
     return found
 
 
@@ -244,7 +244,7 @@ def read(store: "Store") -> DataSet | None:
     """Return the description, None for a new data set.
 
     Raises IncompleteError if `chainq.json` is damaged, UsageError if it is of another version."""
-    text = store.read(NAME)
+    text = store.read(FILE)
     if text is None:
         return None
     try:
@@ -256,14 +256,14 @@ def read(store: "Store") -> DataSet | None:
             )
         return msgspec.json.decode(text, type=DataSet)
     except UNFIT as error:
-        hint = f"restore {NAME}, or export to a new folder"
-        raise damaged(store.label, NAME, excerpt(str(error), 80), hint) from None
+        hint = f"restore {FILE}, or export to a new folder"
+        raise damaged(store.label, FILE, excerpt(str(error), 80), hint) from None
 
 
 def create(store: "Store", made: DataSet) -> DataSet:
     """Write the description of a new data set; return it, or that of another export that was earlier. Raises as `read`
     does."""
-    store.create(NAME, msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+    store.create(FILE, msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
     return read(store) or made
 
 

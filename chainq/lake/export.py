@@ -90,7 +90,7 @@ class Export:
     def __init__(self, service: Service, store: Store, query: ExportQuery, warn: Callable[[str], None]) -> None:
         if is_same_service(service.url, store.address("")):
             raise UsageError(f"{store.label} would be exported into itself", "pass the URL of the service with --url")
-        if store.folder and any((one / data_set.NAME).is_file() for one in store.folder.parents):
+        if store.folder and any((one / data_set.FILE).is_file() for one in store.folder.parents):
             raise UsageError(f"{store.label} is inside another export", "pass another --to")
         self._service, self._store, self._query, self._warn = service, store, query, warn
         origin = service.export and service.export.origin  # of which it may lack the block
@@ -170,7 +170,7 @@ class Export:
     def _reads(self, there: Contents | None) -> dict[str, str]:
         """Return the tables to write, and for each the read that fills it. Raises UsageError."""
         if there is None and any(parse_entry(*one) for one in self._store.listing()):
-            raise UsageError(f"{self._store.label} lost {data_set.NAME}", "restore it, or export to a new folder")
+            raise UsageError(f"{self._store.label} lost {data_set.FILE}", "restore it, or export to a new folder")
         commands: Iterable[str] = self._query.commands
         if not commands:
             if there is None:

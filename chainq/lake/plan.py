@@ -22,9 +22,9 @@ from chainq.errors import IncompleteError, UsageError
 from chainq.lake.data_set import UNKNOWN, Entry, PartitionSpec, digest, is_settled
 from chainq.planning.exchange import NOTHING_KNOWN, Known
 
-NAME = "chain"
+CHAIN_READ = "chain"
 """The read of full blocks that fills several tables, and what the command line calls all of them."""
-EXPORTED = (NAME, *COMMANDS, *(table for table in CHAIN if table in DERIVED))
+EXPORTED = (CHAIN_READ, *COMMANDS, *(table for table in CHAIN if table in DERIVED))
 """What can be exported."""
 HashAt = Callable[[int], str | None]
 """The hash of a block as the chain has it now; None if there is no such block."""
@@ -73,7 +73,7 @@ def make_plan(
 
 
 def reads_of(commands: Iterable[str], *, full_blocks: bool = True) -> dict[str, str]:
-    """Return the tables of these commands, and for each the read that fills it: a command, or `NAME`.
+    """Return the tables of these commands, and for each the read that fills it: a command, or `CHAIN_READ`.
 
     `full_blocks`: whether `chain` includes the table of the full blocks themselves. Raises UsageError for a command
     without partitions.
@@ -82,16 +82,16 @@ def reads_of(commands: Iterable[str], *, full_blocks: bool = True) -> dict[str, 
     for command in wanted:
         if command not in EXPORTED:
             raise UsageError(f"{command!r} cannot be exported: expected {', '.join(EXPORTED)}")
-    if NAME in wanted:
+    if CHAIN_READ in wanted:
         shared = [table for table in CHAIN if full_blocks or table != SOURCE.command]
     else:
         shared = [table for table in CHAIN if table in wanted and (table in DERIVED or table == SOURCE.command)]
-    return {**dict.fromkeys(shared, NAME), **{own: own for own in wanted if own not in (NAME, *shared)}}
+    return {**dict.fromkeys(shared, CHAIN_READ), **{own: own for own in wanted if own not in (CHAIN_READ, *shared)}}
 
 
 def read_method(name: str) -> Method:
     """Return the method of a read by its name."""
-    return SOURCE if name == NAME else BY_COMMAND[name]
+    return SOURCE if name == CHAIN_READ else BY_COMMAND[name]
 
 
 def tasks_of(todos: Sequence[Todo], reads: Mapping[str, str]) -> list[Task]:

@@ -19,7 +19,7 @@ from chainq.fetching.reading import reason, unchecked, unproved
 from chainq.heights.bounds import parse_count
 from chainq.heights.range import HeightSet, chain_end
 from chainq.lake.export import Export, ExportPlan, ExportQuery, Listener
-from chainq.lake.plan import NAME
+from chainq.lake.plan import CHAIN_READ
 from chainq.lake.store import open_store
 from chainq.lake.workers import Advance, Crew, DaskCrew, Done, Event, Hear, Job, LocalCrew
 from chainq.process.pool import cores
@@ -81,10 +81,10 @@ def _query(given: ExportCommand) -> ExportQuery:
     """Return what the arguments ask for. Raises UsageError."""
     heights, commands = split_range(given.words)
     bounds = read_bounds(given, heights, whole=True)
-    if given.no_full_blocks and NAME not in commands:
-        raise UsageError(f"--no-full-blocks needs {NAME}")
-    if given.hashes and commands and not {NAME, *HASHED, *DERIVED} & {*commands}:  # others are not read from blocks
-        raise UsageError(f"--hashes needs blocks, full-blocks or {NAME}", "add one of them to the commands")
+    if given.no_full_blocks and CHAIN_READ not in commands:
+        raise UsageError(f"--no-full-blocks needs {CHAIN_READ}")
+    if given.hashes and commands and not {CHAIN_READ, *HASHED, *DERIVED} & {*commands}:  # the rest reads no blocks
+        raise UsageError(f"--hashes needs blocks, full-blocks or {CHAIN_READ}", "add one of them to the commands")
     partition = None if given.partition is None else parse_count(given.partition, "partition")
     if partition == 0:
         raise UsageError("invalid --partition 0: expected at least 1 height")
