@@ -119,7 +119,7 @@ class StoredFile:
                 raise self.damaged(f"{found.num_rows} rows, its name says {entry.rows}")
             if not self.parquet.schema_arrow.equals(schema_of(entry.spec.command)):  # that of `found` would keep it
                 raise self.damaged(f"its columns are not those of {entry.spec.command}")
-            self.receipt = msgspec.json.decode((found.metadata or {}).get(METADATA_KEY.encode(), b""), type=Receipt)
+            self.receipt = msgspec.json.decode((found.metadata or {}).get(METADATA_KEY.encode(), b"{}"), type=Receipt)
             if self.receipt.name != entry.name:
                 raise self.damaged("its receipt does not say what its name says")
 
