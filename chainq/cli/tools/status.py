@@ -26,7 +26,7 @@ class Status(NamedTuple):
 
     `next`: the first height that is not there yet. `tip`: the height of the tip at the last success; `tip_time`: of
     that block, as all times in seconds since 1970. `lag`: blocks from `next` to the tip. `success`: when a run of it
-    went well last; `age`: seconds since then. `rows`: of the output below `next`, of a balance its records.
+    went well last; `age`: seconds since then. `rows`: of the output, or of an export; of a balance its records.
     `failure`, `error`: when and why a run failed last; `lasting`: whether the last run failed for good
     (`errors.is_lasting`). `missing`: the heights, from and below, that are not there although other tables or
     later ones are. `running`: whether a run has the lock of a checkpoint now.
@@ -139,7 +139,7 @@ def _of_data_set(store: "Store", now: float) -> Iterator[Status]:
             lag=None if tip is None else max(0, tip + 1 - end),
             success=success,
             age=None if success is None else now - success,
-            rows=sum(entry.rows for entry in entries if entry.spec.end <= end),
+            rows=sum(entry.rows for entry in entries),
             missing=missing,
         )
 
