@@ -101,7 +101,7 @@ def column(name: str, value: Callable[[Any], Any], kind: Any = None) -> Callable
         ("records", column("extra", lambda _: "{"), {}, "Expecting property name"),
         ("records", column("extra", lambda _: "7"), {}, "expected a JSON object"),
         ("records", column("extra", lambda _: "[" * 100_000), {}, ""),
-        ("records", same, {"sealed": False}, "Input data was truncated"),
+        ("records", same, {"sealed": False}, "Object missing required field `name`"),
         ("records", same, {"cuts": (5, 5)}, None),
         ("records", lambda table: table[:0], {}, None),
     ],
