@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chainq.errors import BusyError, IncompleteError
 from chainq.sinks.base import Sink, unopened
-from chainq.sinks.disk import locks
+from chainq.sinks.disk import locks, sync_folder
 from chainq.text.sanitize import printable
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -35,6 +35,7 @@ class AppendFileSink(Sink):
                 self.finish()  # so that nothing later changes a file of somebody else
                 raise BusyError(f"another run is appending to {self._name}")
         self.length = os.fstat(self._descriptor).st_size
+        sync_folder(self._path.parent)  # a checkpoint is to record no file whose name a power failure takes away
 
     def reopen(self) -> None:
         """Continue in the new file that has the name now, made if there is none. Raises as opening does, and

@@ -67,3 +67,17 @@ def test_only_files_of_killed_runs_are_removed(tmp_path: Path) -> None:
     other.touch()
     AtomicFileSink(tmp_path / "out").abandon()
     assert list(tmp_path.iterdir()) == [other]
+
+
+def test_the_name_of_a_file_survives_a_power_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one that rows are appended to before any is recorded, of one that replaces another at its end."""
+    synced = list[bool]()
+
+    def fsync(descriptor: int) -> None:
+        synced.append(S_ISDIR(os.fstat(descriptor).st_mode))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with AppendFileSink(tmp_path / "kept"):
+        assert synced.pop()
+    AtomicFileSink(tmp_path / "out").finish()
+    assert synced == [False, True]
