@@ -35,7 +35,8 @@ class AppendFileSink(Sink):
                 self.finish()  # so that nothing later changes a file of somebody else
                 raise BusyError(f"another run is appending to {self._name}")
         self.length = os.fstat(self._descriptor).st_size
-        sync_folder(self._path.parent)  # a checkpoint is to record no file whose name a power failure takes away
+        if not self.length:  # a checkpoint is to record no file whose name a power failure takes away
+            sync_folder(self._path.parent)
 
     def reopen(self) -> None:
         """Continue in the new file that has the name now, made if there is none. Raises as opening does, and

@@ -77,7 +77,10 @@ def test_the_name_of_a_file_survives_a_power_failure(tmp_path: Path, monkeypatch
         synced.append(S_ISDIR(os.fstat(descriptor).st_mode))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with AppendFileSink(tmp_path / "kept"):
+    with AppendFileSink(tmp_path / "kept") as kept:
         assert synced.pop()
+        kept.write(b"row\n")
+    AppendFileSink(tmp_path / "kept").finish()
+    assert not synced  # it was, when it was made
     AtomicFileSink(tmp_path / "out").finish()
     assert synced == [False, True]
