@@ -67,9 +67,10 @@ class OutputSettings(NamedTuple):
     @property
     def unchanged(self) -> str:
         """Return that a failure leaves the file as it was; empty for a stream or device."""
-        if self.file is None or descriptor_of(self.file) or (self.file.exists() and not self.file.is_file()):
+        file = self.file
+        if file is None or descriptor_of(file) is not None or (file.exists() and not file.is_file()):
             return ""
-        return f"{self.file} was {'left unchanged' if self.file.exists() else 'not created'}"
+        return f"{file} was {'left unchanged' if file.exists() else 'not created'}"
 
 
 def settings(schema: Schema, given: "OutputOptions", *, appended: bool = False) -> OutputSettings:

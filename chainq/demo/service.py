@@ -43,7 +43,8 @@ class SampleService:
     def change(self, chain: Chain, faults: Faults = NO_FAULTS) -> None:
         """Answer for this chain with these faults from now on."""
         self.chain = copy(chain) if "stored-again" in faults else chain
-        self.chain.again = faults.get("stored-again", None)
+        if self.chain is not chain:
+            self.chain.again = faults.get("stored-again", None)
         self.faults, self._memory = faults, Memory()
         self._book = Results(self.chain, self._shuffle)
 

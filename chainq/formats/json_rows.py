@@ -91,7 +91,7 @@ def _nested(shape: Shape, value: Any) -> bytes:
         parts = {}
         for name, inner in shape.items():
             if (sent := value.get(name)) is not None or name in _NULL:
-                parts[name] = _key(name) + (b"null" if sent is None else _nested(inner, sent))
+                parts[name] = msgspec.json.encode(name) + b":" + (b"null" if sent is None else _nested(inner, sent))
         if other := value[OTHER]:
             last = [parts.pop(name) for name in _LAST if name in parts]
             return b"{" + b",".join([*parts.values(), _json(other, "{}")[1:-1], *last]) + b"}"
@@ -110,7 +110,3 @@ def _json(text: str, ends: str = "") -> bytes:
     if not is_valid(sent) or (ends and (text[0] + text[-1] != ends or len(text) < 3)):
         raise ValueError(f"invalid JSON in a column: {excerpt(text, 40)}")
     return sent
-
-
-def _key(name: str) -> bytes:
-    return msgspec.json.encode(name) + b":"

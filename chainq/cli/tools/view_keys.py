@@ -18,8 +18,6 @@ from chainq.planning.chunking import refuse_whole
 from chainq.text.sanitize import quoted
 from chainq.wallet import keys
 
-SALT_BYTES = 16
-
 
 def read_keys(
     command: str, files: Sequence[str], given: KeyOptions, output: Path | None, warn: Callable[[str], None]
@@ -59,6 +57,6 @@ def recorded_owner(addresses: Sequence[str], checkpoint: Path | None) -> str:
     salt = b""
     with suppress(UsageError, ValueError):  # what is wrong with the file shows later
         salt = bytes.fromhex(str(recorded(checkpoint).query.get("owner")).partition(":")[0])
-    salt = salt or os.urandom(SALT_BYTES)
+    salt = salt or os.urandom(16)  # bytes
     digest = hashlib.scrypt("\n".join(sorted(addresses)).encode(), salt=salt, n=1 << 14, r=8, p=1, dklen=32)
     return f"{salt.hex()}:{digest.hex()}"
